@@ -6,11 +6,14 @@ use prost::Message;
 use prost_types::FileDescriptorSet;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    // The messages of Chromium's API are those of `pinpoint-core`.
-    let path = std::env::var("DEP_PINPOINT_API_DESCRIPTORS")?;
-    println!("cargo::rerun-if-changed={path}");
     println!("cargo::rerun-if-changed=proto");
-    let mut descriptors = FileDescriptorSet::decode(&*std::fs::read(path)?)?;
+    let mut descriptors = FileDescriptorSet::default();
+    if std::env::var_os("CARGO_FEATURE_PUBLISHED").is_some() {
+        // The messages of Chromium's API are those of `pinpoint-core`.
+        let path = std::env::var("DEP_PINPOINT_API_DESCRIPTORS")?;
+        println!("cargo::rerun-if-changed={path}");
+        descriptors = FileDescriptorSet::decode(&*std::fs::read(path)?)?;
+    }
     for file in protox::compile(["pinpoint/v2/pinpoint.proto"], ["proto"])?.file {
         // Both import the same files of Google's.
         if !descriptors.file.iter().any(|it| it.name == file.name) {

@@ -147,6 +147,7 @@ async fn measure(directory: &Path, rounds: u64, trace: &Trace) -> Result<f64, Bo
         ..LocalConfig::new(path, good, vec!["sh".into(), "bench.sh".into()])
     };
     let id = store
+        .jobs()
         .create(&NewJob {
             kind: "bisection".into(),
             title: "engine overhead".into(),
@@ -166,7 +167,7 @@ async fn measure(directory: &Path, rounds: u64, trace: &Trace) -> Result<f64, Bo
         machine_dir: directory.join("machine"),
     };
     let executor = LocalExecutor::open(config, location, id.as_str())?;
-    let mut journal = store.journal(&id).await?;
+    let mut journal = store.journals().open(&id).await?;
     let machine = Bisection::new(spec)?;
     let never = std::future::pending();
     let driven = drive(machine, &executor, &mut journal, &TokioClock, never).await?;

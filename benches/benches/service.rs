@@ -184,6 +184,7 @@ async fn listed(service: &Service, store: &JobStore) -> Result<(), Failure> {
     for number in 0..300 {
         let before = began.elapsed();
         store
+            .jobs()
             .list(&filter(number), Order::default(), &Place::First, 50)
             .await?;
         alone.push(began.elapsed() - before);
@@ -273,7 +274,7 @@ async fn watched(service: &Service, store: &JobStore) -> Result<(), Failure> {
     let taken = service.processor_time()? - before;
     let what = "processor time of all watchers";
     println!("{what:<46} {:>9.0} ms", ms(taken));
-    let journal = store.journal(&id).await?;
+    let journal = store.journals().open(&id).await?;
     let entries = journal.entries_after(None, RECORDS * SECONDS + 10).await?;
     let mut times = Vec::new();
     for seen in &seen {

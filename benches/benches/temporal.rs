@@ -30,11 +30,12 @@ use std::time::{Duration, Instant};
 use async_trait::async_trait;
 use futures_util::FutureExt;
 use futures_util::future::try_join_all;
-use pinpoint_backends::job::{JobConfig, new_job};
+use pinpoint_backends::job::{JobConfig, JobRequest};
 use pinpoint_backends::local::Provisions;
 use pinpoint_backends::store::{JobId, JobStore, NewJob};
 use pinpoint_backends::temporal::{
-    Address, JobExecutor, OpenExecutor, Temporal, TemporalOptions, serve_with,
+    JobExecutor, OpenExecutor, Temporal, TemporalAddress, TemporalOptions, TemporalWorker,
+    serve_with,
 };
 use pinpoint_backends::worker::{LEASE, WorkerOptions};
 use pinpoint_core::job::ResultSource;
@@ -181,10 +182,10 @@ async fn open(place: &str) -> Result<JobStore, Failure> {
 }
 
 async fn connected(address: &str) -> Result<Temporal, Failure> {
-    let address = Address {
+    let address = TemporalAddress {
         address: Some(address.to_owned()),
         namespace: Some("default".into()),
-        ..Address::default()
+        ..TemporalAddress::default()
     };
     let began = Instant::now();
     loop {
@@ -273,7 +274,7 @@ fn job(pairs: u32, at_once: u32) -> Result<NewJob, Failure> {
     };
     Ok(NewJob {
         bot: "lab".into(),
-        ..new_job(&spec.into(), &config)?
+        ..JobRequest::new(spec, config).into_job()?
     })
 }
 
@@ -376,9 +377,13 @@ impl Workers {
                     let _ = stop.wait_for(|stop| *stop).await;
                 };
                 let options = TemporalOptions::default();
-                let served =
-                    serve_with(&store, &temporal, &worker, &options, executor, stop, |_| {});
-                served.await?;
+                let worker = TemporalWorker {
+                    store: &store,
+                    temporal: &temporal,
+                    worker: &worker,
+                    options: &options,
+                };
+                serve_with(worker, executor, stop, |_| {}).await?;
                 store.close().await;
                 Ok(())
             });
@@ -386,7 +391,7 @@ impl Workers {
         // A workflow counts the machines when it begins.
         let store = open(place).await?;
         let there = async || {
-            let workers = store.workers().await?.into_iter();
+            let workers = store.workers().list().await?.into_iter();
             Ok::<_, Failure>(workers.filter(|worker| !worker.gone).count())
         };
         while there().await? < count as usize {
@@ -488,11 +493,11 @@ impl Scene {
         self.moments.take();
         let mut ids = Vec::new();
         for job in jobs {
-            ids.push(self.store.create(job).await?);
+            ids.push(self.store.jobs().create(job).await?);
         }
         for id in &ids {
             loop {
-                match self.store.get(id.as_str()).await?.state {
+                match self.store.jobs().get(id).await?.state {
                     JobState::Pending | JobState::Running => {}
                     JobState::Completed => break,
                     state => return Err(format!("{id} is {state:?}").into()),

@@ -22,7 +22,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use pinpoint_backends::job::{JobConfig, TakenJob, new_job};
+use pinpoint_backends::job::{JobConfig, JobRequest, TakeOptions, TakenJob};
 use pinpoint_backends::local::{LocalConfig, Provisions};
 use pinpoint_backends::store::{JobFilter, JobId, JobStore, NewJob};
 use pinpoint_backends::worker::{LEASE, WorkerOptions, serve};
@@ -169,7 +169,7 @@ fn pairs(directory: &Path) -> Result<NewJob, Box<dyn Error>> {
     };
     Ok(NewJob {
         bot: "lab".into(),
-        ..new_job(&spec.into(), &config)?
+        ..JobRequest::new(spec, config).into_job()?
     })
 }
 
@@ -179,11 +179,11 @@ fn end(run: &RunReport) -> f64 {
 }
 
 async fn between_runs(store: &JobStore, directory: &Path) -> Result<(), Box<dyn Error>> {
-    let id = store.create(&pairs(directory)?).await?;
+    let id = store.jobs().create(&pairs(directory)?).await?;
     let options = options(&directory.join("state"));
     let done = async {
         loop {
-            match store.get(id.as_str()).await.map(|job| job.state) {
+            match store.jobs().get(&id).await.map(|job| job.state) {
                 Ok(JobState::Pending | JobState::Running) => {}
                 ended => return ended,
             }
@@ -200,7 +200,7 @@ async fn between_runs(store: &JobStore, directory: &Path) -> Result<(), Box<dyn 
     assert_eq!(state, JobState::Completed);
     let mut last = None;
     let mut gaps = Vec::new();
-    for record in store.journal(&id).await?.records().await? {
+    for record in store.journals().open(&id).await?.records().await? {
         if let Record::Reported {
             report: Report::RanPair(pair),
             ..
@@ -285,7 +285,7 @@ async fn memory(place: &str, directory: &Path) -> Result<(), Box<dyn Error>> {
 async fn take(store: &JobStore, place: &str, directory: &Path) -> Result<(), Box<dyn Error>> {
     let job = pairs(directory)?;
     for _ in 0..JOBS {
-        store.create(&job).await?;
+        store.jobs().create(&job).await?;
     }
     let mut stores = Vec::new();
     for _ in 0..WORKERS {
@@ -327,9 +327,13 @@ async fn taken(
     };
     let owner = format!("worker {number}");
     let mut ids = Vec::new();
-    let hour = Duration::from_secs(3600);
-    while let Some(job) = TakenJob::take_next(store, &filter, None, &owner, state_dir, hour).await?
-    {
+    let options = TakeOptions {
+        trusted: None,
+        owner: &owner,
+        state_dir,
+        lease: Duration::from_secs(3600),
+    };
+    while let Some(job) = TakenJob::take_next(store, &filter, options).await? {
         ids.push(job.job().id.clone());
     }
     Ok(ids)

@@ -37,8 +37,8 @@ fuzz_target!(|text: &[u8]| {
 async fn import(store: &JobStore, text: &[u8]) {
     let all = JobFilter::default();
     let mut input = text;
-    let imported = store.import(&mut input, &|_| Ok(())).await;
-    let page = store.list(&all, Order::default(), &Place::First, 100).await.expect("a list of what came in");
+    let imported = store.exchange().import(&mut input, &|_| Ok(())).await;
+    let page = store.jobs().list(&all, Order::default(), &Place::First, 100).await.expect("a list of what came in");
     match imported {
         Ok(imported) => assert_eq!(imported.added.min(100), page.jobs.len() as u64),
         Err(error) => {
@@ -47,13 +47,13 @@ async fn import(store: &JobStore, text: &[u8]) {
         }
     }
     for job in page.jobs {
-        let mut journal = store.journal(&job.id).await.expect("its journal");
+        let mut journal = store.journals().open(&job.id).await.expect("its journal");
         let records = journal.records().await.expect("records that can be replayed");
         assert_eq!(journal.is_empty().await.expect("a look at them"), records.is_empty());
     }
     let mut exported = Vec::new();
-    store.export(&all, &mut exported).await.expect("an export of what came in");
-    while !store.purge(END_OF_TIME, 100).await.expect("a clean store").is_empty() {}
-    let left = store.list(&all, Order::default(), &Place::First, 1).await.expect("a list");
+    store.exchange().export(&all, &mut exported).await.expect("an export of what came in");
+    while !store.jobs().purge(END_OF_TIME, 100).await.expect("a clean store").is_empty() {}
+    let left = store.jobs().list(&all, Order::default(), &Place::First, 1).await.expect("a list");
     assert!(left.jobs.is_empty(), "a job that came in can't be removed");
 }

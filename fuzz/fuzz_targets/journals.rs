@@ -83,7 +83,7 @@ fn read<Spec: DeserializeOwned>(stored: &[u8]) -> Option<Stored<Spec>> {
 fn is_small(spec: &BisectionSpec) -> bool {
     let commits = match &spec.range {
         Range::Counted { between } => *between,
-        Range::Between { .. } => 0,
+        _ => 0,
     };
     commits <= MOST_COMMITS && spec.attempts.is_none_or(|attempts| attempts <= MOST_RUNS)
 }

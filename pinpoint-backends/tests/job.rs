@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use pinpoint_backends::job::{JobConfig, JobError, TakenJob, Worker, new_job, stored_result};
+use pinpoint_backends::job::{JobConfig, JobError, JobRequest, TakenJob, Worker, stored_result};
 use pinpoint_backends::local::LocalError;
 use pinpoint_backends::store::{
     CancelRequest, Job, JobId, JobStore, LockError, NewJob, NewJobError, StoreError,
@@ -161,13 +161,13 @@ impl Fixture {
             }),
             ..JobConfig::default()
         };
-        Self::with_job(&new_job(&spec.into(), &config).unwrap()).await
+        Self::with_job(&JobRequest::new(spec, config).into_job().unwrap()).await
     }
 
     async fn with_job(job: &NewJob) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let store = JobStore::open(directory.path()).await.unwrap();
-        let id = store.create(job).await.unwrap();
+        let id = store.jobs().create(job).await.unwrap();
         Self {
             directory,
             store,
@@ -199,7 +199,7 @@ impl Fixture {
     }
 
     async fn job(&self) -> Job {
-        self.store.get(self.id.as_str()).await.unwrap()
+        self.store.jobs().get(&self.id).await.unwrap()
     }
 
     /// Works on the job until it ends by itself.
@@ -313,7 +313,8 @@ async fn a_job_that_is_canceled_while_it_runs_can_go_on_after_all() {
         }
         fixture
             .store
-            .request_cancel(&fixture.id, &CancelRequest::default(), None)
+            .cancellations()
+            .request(&fixture.id, &CancelRequest::default(), None)
             .await
             .unwrap();
     };
@@ -588,7 +589,7 @@ async fn a_job_that_an_early_version_made_is_begun() {
             config,
             ..Default::default()
         };
-        let id = fixture.store.create(&old).await.unwrap();
+        let id = fixture.store.jobs().create(&old).await.unwrap();
         let fixture = Fixture { id, ..fixture };
         let farm = Farm::new();
         let error = fixture

@@ -15,11 +15,11 @@ use pinpoint_backends::store::{LockError, StoreError};
 use pinpoint_backends::swarming::CommandError;
 use pinpoint_core::bots::UnknownBot;
 use pinpoint_core::profile::ReadProfileError;
-use pinpoint_core::results::{MetricDoubt, ReadHint, Unread};
+use pinpoint_core::results::{MetricDoubt, ReadHint, UnreadLine};
 use pinpoint_core::{DriveError, ExecutorError, JournalError, NoMetric};
 use pinpoint_midpoint::{HistoryError, MidpointError};
-
 use pinpoint_report::command_line::quoted;
+use pinpoint_report::text::message;
 
 use crate::error::CliError;
 
@@ -29,8 +29,16 @@ const RESUME: &str = "pinpoint jobs resume";
 const PROFILES: &str =
     "--profiler files:GLOB names the files, and arguments after `--` have the benchmark write them";
 
+/// The message of an error, with the flags or the command that help.
+pub(crate) fn with_advice(error: &(dyn Error + 'static)) -> String {
+    match on(error) {
+        Some(advice) => format!("{} ({advice})", message(error)),
+        None => message(error),
+    }
+}
+
 /// Advice on the first error, from the outermost inwards, for which there is some.
-pub(crate) fn on(error: &(dyn Error + 'static)) -> Option<String> {
+fn on(error: &(dyn Error + 'static)) -> Option<String> {
     let mut next = Some(error);
     while let Some(error) = next {
         let advice = { error.downcast_ref().and_then(on_store) }
@@ -205,7 +213,7 @@ fn on_charts(error: &NoMetric) -> Option<&'static str> {
 
 fn on_doubt(doubt: &MetricDoubt) -> String {
     const PATTERN: &str = "--format 'regex:time: (?<value>[0-9.]+) *(?<unit>[a-z]+)'";
-    let reads = |unread: &[Unread]| match unread.first().map(|first| &first.value.hint) {
+    let reads = |unread: &[UnreadLine]| match unread.first().map(|first| &first.value.hint) {
         None => PATTERN.to_owned(),
         Some(hint @ (ReadHint::CutOff | ReadHint::MixedDocument)) => {
             format!("{hint} (--results PATH)")

@@ -1,6 +1,5 @@
-//! Errors that end the command, and exit codes.
+//! Errors that end the command.
 
-use std::error::Error;
 use std::path::PathBuf;
 
 use pinpoint_backends::job::{JobError, NotExplicable};
@@ -10,56 +9,12 @@ use pinpoint_backends::luci::LuciError;
 use pinpoint_backends::store::{KeyError, LockError, StoreError};
 use pinpoint_backends::worker::WorkerError;
 use pinpoint_core::bots::{ConfigErrors, UnknownBot};
-use pinpoint_core::job::RESULT_VERSION;
-use pinpoint_core::{DriveError, ExecutorError, PairwiseStatus, SpecError, Status};
+use pinpoint_core::{DriveError, ExecutorError, SpecError};
 use pinpoint_midpoint::{HistoryError, MidpointError};
 use pinpoint_report::ReportError;
-use pinpoint_report::text::message;
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use crate::advice;
-use crate::arguments::{Display, Output};
-use crate::job::storage::{job_command, resume_command};
-use crate::show::output::{errln, print_json};
-use crate::show::text::{BOLD, ERROR};
-
-/// A culprit was found, or a difference.
-pub(crate) const FOUND: u8 = 0;
-/// The job failed.
-pub(crate) const FAILED: u8 = 1;
-/// The command line or the input was wrong.
-pub(crate) const WRONG_INPUT: u8 = 2;
-/// No difference was found.
-pub(crate) const NO_DIFFERENCE: u8 = 3;
-/// Undecided; a range is reported.
-pub(crate) const UNDECIDED: u8 = 4;
-/// The job has its result, but a report of it could not be sent.
-#[cfg(feature = "luci")]
-pub(crate) const NOT_REPORTED: u8 = 5;
-/// The time limit came first, as of `timeout`.
-pub(crate) const TIMED_OUT: u8 = 124;
-/// Interrupted or canceled; the job can be resumed.
-pub(crate) const INTERRUPTED: u8 = 130;
-
-pub(crate) fn exit_code_of_search(status: Status) -> u8 {
-    match status {
-        Status::CulpritFound => FOUND,
-        Status::NoRegression => NO_DIFFERENCE,
-        Status::Inconclusive => UNDECIDED,
-        Status::Failed => FAILED,
-        Status::Canceled => INTERRUPTED,
-    }
-}
-
-pub(crate) fn exit_code_of_pairwise(status: PairwiseStatus) -> u8 {
-    match status {
-        PairwiseStatus::Different => FOUND,
-        PairwiseStatus::Same => NO_DIFFERENCE,
-        PairwiseStatus::Unknown => UNDECIDED,
-        PairwiseStatus::Failed => FAILED,
-        PairwiseStatus::Canceled => INTERRUPTED,
-    }
-}
+use crate::exit_code::{FAILED, INTERRUPTED, TIMED_OUT, WRONG_INPUT};
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CliError {
@@ -181,8 +136,13 @@ impl From<ReportError> for CliError {
     }
 }
 
+/// The error of a job that can't be carried out here.
+pub(crate) fn refused(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> JobError {
+    JobError::Drive(DriveError::Refused(error.into()))
+}
+
 /// Returns true if the command line is wrong, so that the same job can't succeed.
-fn is_wrong_input(error: &JobError) -> bool {
+pub(crate) fn is_wrong_input(error: &JobError) -> bool {
     match error {
         JobError::Spec(_) => true,
         #[cfg(feature = "luci")]
@@ -234,7 +194,7 @@ fn is_wrong_for_local(error: &LocalError) -> bool {
 }
 
 /// Returns true if the benchmark, or its build, fails at the good end.
-fn fails_at_good_end(error: &JobError) -> bool {
+pub(crate) fn fails_at_good_end(error: &JobError) -> bool {
     let JobError::Drive(DriveError::Refused(error)) = error else {
         return false;
     };
@@ -244,7 +204,7 @@ fn fails_at_good_end(error: &JobError) -> bool {
     )
 }
 
-fn is_interrupt(error: &JobError) -> bool {
+pub(crate) fn is_interrupt(error: &JobError) -> bool {
     matches!(error, JobError::Interrupted)
 }
 
@@ -348,123 +308,11 @@ impl CliError {
             }
         }
     }
-
-    /// Prints the problem, its cause, and the next step.
-    pub(crate) fn print(&self, display: &Display) {
-        if display.output == Output::Json {
-            print_json(format_args!("{:#}", self.document()));
-        }
-        let resume = |label: &str, job: &str, options: &[String]| {
-            let display = Display {
-                resume_options: options.to_vec(),
-                ..display.clone()
-            };
-            errln!("\n{label}:  {}", resume_command(&display, job));
-        };
-        if let Self::Stopped {
-            job,
-            error,
-            resume_options,
-            afterwards,
-            ..
-        } = self
-        {
-            if is_interrupt(error) {
-                errln!("{BOLD}interrupted{BOLD:#}; nothing is lost");
-            } else {
-                errln!("{ERROR}error:{ERROR:#} {}", with_advice(&**error));
-            }
-            if !is_wrong_input(error) {
-                let label = match fails_at_good_end(error) {
-                    // With the same command it fails again, unless something else was mended.
-                    true => "if that was mended outside of this command, resume with",
-                    false => "resume with",
-                };
-                resume(label, job, resume_options);
-                if let Some(command) = afterwards {
-                    errln!("then:  {command}");
-                }
-            }
-        } else if let Self::Left { job } = self {
-            errln!(
-                "the job continues\n\nfollow it with:  {}\ncancel it with:  {}",
-                job_command(display, "wait", job),
-                job_command(display, "cancel", job)
-            );
-        } else {
-            errln!("{ERROR}error:{ERROR:#} {}", self.message());
-        }
-        if let Self::Ended {
-            job, by_workers, ..
-        } = self
-        {
-            resume("resume with", job, &options_of(*by_workers));
-        }
-    }
-
-    fn message(&self) -> String {
-        match self {
-            // They end with a command to copy.
-            Self::Reversed { .. } | Self::UnfitOptions { .. } => self.to_string(),
-            _ => with_advice(self),
-        }
-    }
-
-    /// The document that `--output json` prints.
-    fn document(&self) -> Value {
-        match self {
-            Self::Stopped {
-                document: Some(document),
-                ..
-            } => document.clone(),
-            Self::Stopped { job, error, .. } => {
-                without_result(Some(job), is_interrupt(error), &with_advice(&**error))
-            }
-            Self::Interrupted => without_result(None, true, &self.message()),
-            Self::Left { job } => without_result(Some(job), true, &self.message()),
-            Self::Ended { job, .. }
-            | Self::StillHeld { job, .. }
-            | Self::UnfitOptions { job, .. } => without_result(Some(job), false, &self.message()),
-            _ => without_result(None, false, &self.message()),
-        }
-    }
-}
-
-/// The options of a command that resumes a job where it was carried out before.
-pub(crate) fn options_of(by_workers: bool) -> Vec<String> {
-    Vec::from_iter(by_workers.then(|| "--detach".to_owned()))
-}
-
-/// The document of a command that ended without a result.
-pub(crate) fn without_result(job: Option<&str>, is_interrupt: bool, message: &str) -> Value {
-    let status = if is_interrupt {
-        "interrupted"
-    } else {
-        "failed"
-    };
-    json!({ "version": RESULT_VERSION, "job_id": job, "status": status, "error": message })
-}
-
-/// The message of an error, with the flags or the command that help.
-pub(crate) fn with_advice(error: &(dyn Error + 'static)) -> String {
-    match advice::on(error) {
-        Some(advice) => format!("{} ({advice})", message(error)),
-        None => message(error),
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_message_does_not_repeat_megabytes_of_what_others_wrote() {
-        let error = CliError::Input(format!("v: {} is not a number", "9".repeat(3_000_000)));
-        let message = error.message();
-        assert!(message.len() < 5_000, "{}", message.len());
-        assert!(message.starts_with("v: 999") && message.ends_with("is not a number"));
-        assert_eq!(error.document()["error"], message);
-    }
 
     #[test]
     fn a_good_end_that_fails_needs_more_than_to_be_resumed() {
@@ -476,21 +324,5 @@ mod tests {
         assert!(fails_at_good_end(&refused(does_not_build)));
         assert!(!fails_at_good_end(&refused(LocalError::NoCommand)));
         assert!(!fails_at_good_end(&JobError::Interrupted));
-    }
-
-    #[test]
-    fn an_interruption_is_not_a_cancellation() {
-        let interrupted = |document| CliError::Stopped {
-            job: "0199".into(),
-            error: Box::new(JobError::Interrupted),
-            document,
-            resume_options: Vec::new(),
-            afterwards: None,
-        };
-        let document = interrupted(None).document();
-        assert_eq!(document["status"], "interrupted");
-        assert_eq!(document["job_id"], "0199");
-        let own = json!({ "runs": 3 });
-        assert_eq!(interrupted(Some(own.clone())).document(), own);
     }
 }

@@ -6,6 +6,7 @@ mod advice;
 mod arguments;
 mod commands;
 mod error;
+mod exit_code;
 mod job;
 mod show;
 mod whole_file;
@@ -36,7 +37,7 @@ fn main() -> ExitCode {
         Ok(runtime) => runtime,
         Err(error) => {
             errln!("pinpoint: can't start: {error}");
-            return ExitCode::from(error::FAILED);
+            return ExitCode::from(exit_code::FAILED);
         }
     };
     let result = runtime.block_on(run(arguments));
@@ -51,16 +52,16 @@ fn say(answer: &clap::Error) -> u8 {
     let text = Text::of_styled(&answered.ansi().to_string());
     if !answer.use_stderr() {
         show::output::print_text(&text);
-        return error::FOUND;
+        return exit_code::FOUND;
     }
     if arguments::asks_for_json(std::env::args_os().skip(1)) {
         let message = answered.to_string();
         let message = message.trim().trim_start_matches("error: ");
-        let document = error::without_result(None, false, message);
+        let document = show::error_text::without_result(None, false, message);
         show::output::print_json(format_args!("{document:#}"));
     }
     show::output::print_error_text(&text);
-    error::WRONG_INPUT
+    exit_code::WRONG_INPUT
 }
 
 /// The exit code. A result that could not be printed does not count, unless its reader has left.
@@ -70,11 +71,11 @@ fn finish(result: Result<u8, (CliError, arguments::Display)>) -> u8 {
             None | Some(Failure::ReaderLeft) => code,
             Some(Failure::Error(error)) => {
                 errln!("{ERROR}error:{ERROR:#} can't write to standard output: {error}");
-                error::FAILED
+                exit_code::FAILED
             }
         },
         // The command was stopped because the reader of its output has left.
-        Err(_) if show::output::is_unread() => error::FOUND,
+        Err(_) if show::output::is_unread() => exit_code::FOUND,
         Err((error, display)) => {
             error.print(&display);
             error.exit_code()
@@ -104,7 +105,7 @@ async fn run(arguments: Arguments) -> Result<u8, CliError> {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Arguments::command(), "pinpoint", &mut script);
             show::output::print_bytes(&script);
-            Ok(error::FOUND)
+            Ok(exit_code::FOUND)
         }
     }
 }

@@ -57,6 +57,7 @@ impl PerformanceComparison {
 /// Result of [`compare_functional`].
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub struct FunctionalComparison {
     /// The decision; never nil.
     pub verdict: Verdict,

@@ -11,6 +11,7 @@ use crate::types::Method;
 /// Result of [`ks_2samp`].
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub struct KolmogorovSmirnov {
     /// D: the largest distance between the two empirical distribution functions.
     pub statistic: f64,

@@ -18,6 +18,7 @@ pub type SameBuild<M> = BTreeMap<M, Vec<f64>>;
 /// The noise of a machine, and its offset from the others.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub struct MachineNoise {
     /// Its runs.
     pub runs: usize,
@@ -34,6 +35,7 @@ pub struct MachineNoise {
 /// The offset of a machine from the others.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub struct MachineOffset {
     /// The percentage by which its values are larger.
     pub estimate: f64,

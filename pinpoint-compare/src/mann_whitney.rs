@@ -11,6 +11,7 @@ use crate::types::{Alternative, Method};
 /// Result of [`mann_whitney_u`].
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub struct MannWhitney {
     /// U of the first sample: the pairs with x > y, ties counting half.
     pub statistic: f64,

@@ -24,6 +24,7 @@ const SMALLEST_FOR_LOG: f64 = 1e-6;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
+#[non_exhaustive]
 pub enum Transform {
     /// Differences of logarithms.
     Log,
@@ -38,6 +39,7 @@ pub enum Transform {
 /// Result of [`compare_pairwise`].
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub struct PairwiseComparison {
     /// The decision; never nil.
     pub verdict: Verdict,

@@ -8,6 +8,7 @@ use crate::types::Interval;
 /// The difference of two rates, from [`difference_of_rates`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub struct RateDifference {
     /// The treatment's rate less the control's, from -1 to 1.
     pub estimate: f64,

@@ -11,6 +11,7 @@ use crate::types::Interval;
 /// Result of [`hodges_lehmann`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub struct Shift {
     /// The median of all differences treatment - control.
     pub estimate: f64,

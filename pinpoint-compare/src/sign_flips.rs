@@ -18,6 +18,7 @@ const MAX_EXACT_PAIRS: usize = 49;
 /// The result of [`sign_flips`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub struct SignFlips {
     /// The two-sided p-value.
     pub p_value: f64,

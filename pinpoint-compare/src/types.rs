@@ -112,6 +112,7 @@ impl Alternative {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
+#[non_exhaustive]
 pub enum Method {
     /// Exact where that is cheap and the test's assumptions hold, asymptotic otherwise. A result
     /// never has `Auto`; it names the method used.

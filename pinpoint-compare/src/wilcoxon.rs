@@ -14,6 +14,7 @@ use crate::types::{Alternative, Interval, Method};
 /// Result of [`wilcoxon`].
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub struct Wilcoxon {
     /// V: the sum of the ranks of the positive differences.
     pub statistic: f64,

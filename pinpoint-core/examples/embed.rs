@@ -41,7 +41,7 @@ impl InProcess for Revisions {
     async fn run(&self, request: &RunRequest) -> Result<RunReport, ExecutorError> {
         let slow = number(&request.variant.commit) >= 41;
         let time = if slow { 12.0 } else { 10.0 } + 0.01 * f64::from(request.index % 7);
-        Ok(RunReport::new(0).value("time", time))
+        Ok(RunReport::default().value("time", time))
     }
 }
 
@@ -69,7 +69,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let mut journal = MemoryJournal::new("an example");
     let driven = drive(machine, &Revisions, &mut journal, &Revisions, pending()).await?;
     for culprit in &driven.outcome.culprits {
-        let commit = driven.engine.names().commit(culprit.commit);
+        let commit = culprit.commit_name.as_ref();
         let name = commit.map_or("?", |commit| &commit.main.git_hash);
         let estimate = culprit.effect.estimate.unwrap_or_default();
         println!("{name}: {estimate:+.2} ms, {} runs", driven.outcome.runs);

@@ -179,7 +179,7 @@ async fn work(directory: &Path) -> Result<(), Box<dyn Error>> {
     )
     .await?;
     for culprit in &driven.outcome.culprits {
-        if let Some(commit) = driven.engine.names().commit(culprit.commit) {
+        if let Some(commit) = &culprit.commit_name {
             println!("culprit: {}", commit.main.git_hash);
         }
     }

@@ -35,6 +35,7 @@ pub struct Action {
 
 /// The task of an action.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Task {
     /// Run the benchmark once, without counting it, to find its metric.
     FindMetric {

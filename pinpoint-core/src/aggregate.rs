@@ -36,6 +36,7 @@ pub struct Aggregate {
 /// The last five are those of Mozilla's Talos, after `testing/talos/talos/filter.py`
 /// and `output.py` of mozilla-central (and of 2015, for CanvasMark).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
 pub enum Method {
     /// All of them added up.
     Sum,

@@ -7,6 +7,7 @@ use crate::{Applied, Engine, Event, JobKey, JobMachine, MachineError, Record, Re
 
 /// The knowledge of a job: see [`Answers::of`].
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Answers {
     /// If the journal can be replayed, it has an outcome: the result, or that of a job that ended
     /// now.

@@ -12,8 +12,8 @@ use crate::pinpoint::PinpointSearch;
 use crate::search_state::{BuildState, Measured, SearchState};
 use crate::strategy::{OpenRange, SearchStrategy};
 use crate::{
-    Action, BisectionSpec, CombinedCommit, Event, Limits, Magnitude, Position, Range, RetryPolicy,
-    SPEC_VERSION, SpecError, Strategy,
+    Action, BisectionSpec, CombinedCommit, CommitNames, Event, Limits, Magnitude, Position, Range,
+    RetryPolicy, SPEC_VERSION, SpecError, Strategy,
 };
 
 /// The largest change, as a fraction of the value, that "no regression" may leave possible where no
@@ -450,6 +450,12 @@ impl Machine for Bisection {
         match &self.spec.range {
             Range::Between { good, bad } => Some((good, bad)),
             Range::Counted { .. } => None,
+        }
+    }
+
+    fn name_culprits(outcome: &mut Outcome, names: &CommitNames) {
+        for culprit in &mut outcome.culprits {
+            culprit.name(names);
         }
     }
 

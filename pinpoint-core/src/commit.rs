@@ -110,6 +110,7 @@ pub struct ModifiedDependency {
 /// A change that no commit holds.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Patch {
     /// A patch file as `git diff` writes it.
     File {

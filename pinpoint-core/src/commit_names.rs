@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::{Artifact, CombinedCommit, Listing, Located, Machine, Position, Report, Task};
+use crate::{Artifact, CombinedCommit, Commit, Listing, Located, Machine, Position, Report, Task};
 
 /// Gives the positions of a machine the names that an executor knows.
 ///
@@ -66,6 +66,24 @@ impl CommitNames {
     /// A range, once it is listed.
     pub fn range(&self, range: u32) -> Option<&Listing> {
         self.ranges.get(&range).map(|(_, listing)| listing)
+    }
+
+    /// The commit of the main repository that rolled the dependencies of the state at a position:
+    /// the newer end of the roll that the state lies in. Absent outside of rolls.
+    pub fn rolled_by(&self, position: Position) -> Option<&Commit> {
+        let mut position = position;
+        if self.commit(position)?.modified_deps.is_empty() {
+            return None;
+        }
+        // A roll may lie inside of another one.
+        while let Position::Within { range, .. } = position {
+            let ((_, higher), listing) = self.ranges.get(&range)?;
+            if listing.higher.modified_deps.is_empty() {
+                return Some(&listing.higher.main);
+            }
+            position = *higher;
+        }
+        None
     }
 
     /// All positions that have a name, in order.

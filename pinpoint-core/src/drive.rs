@@ -29,7 +29,7 @@ use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt, future, poll, select_biased};
 use tracing::{Instrument, Span, debug, info, info_span, warn};
 
-use crate::translate::{Unnamed, accept};
+use crate::translate::{UnnamedCommit, accept};
 use crate::{
     Action, Clock, Engine, Event, Executor, ExecutorError, Heartbeat, Journal, JournalError,
     Limits, Machine, MachineError, Record, Report, Request, RetryPolicy, Task, Ticket,
@@ -37,6 +37,7 @@ use crate::{
 
 /// The reason to stop a job that is not finished.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Stop {
     /// This process has to end, but the job does not: it can be resumed, by this or
     /// another process.
@@ -69,8 +70,9 @@ pub enum DriveEvent<'a> {
 
 /// A finished job.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Driven<M: Machine> {
-    /// The findings of the machine.
+    /// The findings of the machine, with the names of culprits.
     pub outcome: M::Outcome,
     /// The machine, and the names of its commits.
     pub engine: Engine<M>,
@@ -95,7 +97,7 @@ pub enum DriveError {
     Machine(#[from] MachineError),
     /// The machine asks for a commit that has no name.
     #[error(transparent)]
-    Unnamed(#[from] Unnamed),
+    Unnamed(#[from] UnnamedCommit),
     /// The machine waits, and no action is open.
     #[error("internal error: the search is unfinished but has no pending action")]
     Stalled,
@@ -115,38 +117,58 @@ where
     M: Machine,
     M::Outcome: Clone,
 {
-    drive_watched(machine, executor, journal, clock, stop, |_, _| {}).await
+    let driver = Driver::new(executor, clock);
+    driver
+        .drive_watched(machine, journal, stop, |_, _| {})
+        .await
 }
 
-/// [`drive`], with a call of `watch` at each step, which must not block.
-pub async fn drive_watched<M>(
-    machine: M,
-    executor: &dyn Executor,
-    journal: &mut dyn Journal,
-    clock: &dyn Clock,
-    stop: impl Future<Output = Stop>,
-    mut watch: impl FnMut(DriveEvent<'_>, &Engine<M>),
-) -> Result<Driven<M>, DriveError>
-where
-    M: Machine,
-    M::Outcome: Clone,
-{
-    let job = journal.job();
-    let span = info_span!("job", id = job.id);
-    let mut engine = Engine::new(job, machine);
-    async {
-        replay(&mut engine, journal).await?;
-        info!(records = engine.records(), "replayed the journal");
-        watch(DriveEvent::Replayed(engine.records()), &engine);
-        let mut work = Work::new(executor, clock, &engine);
-        let outcome = work.drive(&mut engine, journal, stop, &mut watch).await;
-        // One action may have failed while others are in flight.
-        work.end_what_is_here().await;
-        outcome
+/// An executor and a clock, by which machines are driven.
+#[derive(Clone, Copy)]
+pub struct Driver<'a> {
+    executor: &'a dyn Executor,
+    clock: &'a dyn Clock,
+}
+
+impl<'a> Driver<'a> {
+    /// A driver that carries out actions with this executor, and waits by this clock.
+    pub fn new(executor: &'a dyn Executor, clock: &'a dyn Clock) -> Self {
+        Self { executor, clock }
     }
-    .instrument(span)
-    .await
-    .map(|outcome| Driven { outcome, engine })
+
+    /// [`drive`], with a call of `watch` at each step, which must not block.
+    ///
+    /// # Errors
+    ///
+    /// When the job ended without an outcome.
+    pub async fn drive_watched<M>(
+        self,
+        machine: M,
+        journal: &mut dyn Journal,
+        stop: impl Future<Output = Stop>,
+        mut watch: impl FnMut(DriveEvent<'_>, &Engine<M>),
+    ) -> Result<Driven<M>, DriveError>
+    where
+        M: Machine,
+        M::Outcome: Clone,
+    {
+        let job = journal.job();
+        let span = info_span!("job", id = job.id);
+        let mut engine = Engine::new(job, machine);
+        async {
+            replay(&mut engine, journal).await?;
+            info!(records = engine.records(), "replayed the journal");
+            watch(DriveEvent::Replayed(engine.records()), &engine);
+            let mut work = Work::new(self.executor, self.clock, &engine);
+            let outcome = work.drive(&mut engine, journal, stop, &mut watch).await;
+            // One action may have failed while others are in flight.
+            work.end_what_is_here().await;
+            outcome
+        }
+        .instrument(span)
+        .await
+        .map(|outcome| Driven { outcome, engine })
+    }
 }
 
 /// Applies every record of a journal.
@@ -292,8 +314,8 @@ impl<'a> Work<'a> {
         // The reason why the job pauses, once the work in flight has ended.
         let mut refused = None;
         loop {
-            if let Some(outcome) = engine.machine().outcome() {
-                return Ok(outcome.clone());
+            if let Some(outcome) = engine.outcome() {
+                return Ok(outcome);
             }
             if refused.is_none() {
                 self.start_what_may(engine, watch).await?;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::translate::{self, Reading, Unnamed};
+use crate::translate::{self, ReadingSettings, UnnamedCommit};
 use crate::{
     Action, CommitNames, Event, JobKey, Key, Machine, MachineError, Metric, Record, Report,
     Request, Task, Ticket,
@@ -109,7 +109,7 @@ impl<M: Machine> Engine<M> {
     }
 
     /// The request for an action; absent when it is a [`Task::Cancel`].
-    pub fn request(&self, action: &Action) -> Result<Option<Request>, Unnamed> {
+    pub fn request(&self, action: &Action) -> Result<Option<Request>, UnnamedCommit> {
         let (machine, names) = (&self.machine, &self.names);
         let metric = self.metric.as_ref();
         translate::request(
@@ -148,12 +148,23 @@ impl<M: Machine> Engine<M> {
     }
 
     /// The settings by which reports are read.
-    pub fn reading(&self) -> Reading {
-        Reading {
+    pub fn reading(&self) -> ReadingSettings {
+        ReadingSettings {
             charts: self.machine.charts(),
             aggregate: self.machine.aggregate(),
             created: self.job.created,
         }
+    }
+
+    /// The outcome of the machine, once there is one; its culprits carry the names of their
+    /// commits.
+    pub fn outcome(&self) -> Option<M::Outcome>
+    where
+        M::Outcome: Clone,
+    {
+        let mut outcome = self.machine.outcome()?.clone();
+        M::name_culprits(&mut outcome, &self.names);
+        Some(outcome)
     }
 
     /// The job.

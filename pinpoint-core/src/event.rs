@@ -12,6 +12,7 @@ use crate::Metric;
 /// from, see [`translate`](crate::translate).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Event {
     /// The metric of the benchmark.
     MetricFound {

@@ -53,7 +53,7 @@
 //!     async fn run(&self, request: &RunRequest) -> Result<RunReport, ExecutorError> {
 //!         let slow = request.variant.commit.main.git_hash.parse::<u64>().unwrap() >= 5;
 //!         let time = if slow { 12.0 } else { 10.0 } + 0.01 * f64::from(request.index % 7);
-//!         Ok(RunReport::new(0).value("time", time))
+//!         Ok(RunReport::default().value("time", time))
 //!     }
 //! }
 //!
@@ -71,8 +71,8 @@
 //! let mut journal = MemoryJournal::new("a job");
 //! let never = std::future::pending();
 //! let found = drive(machine, &Numbers, &mut journal, &Numbers, never).await?;
-//! let culprit = found.outcome.culprits[0].commit;
-//! assert_eq!(found.engine.names().commit(culprit), Some(&end("5")));
+//! let culprit = &found.outcome.culprits[0];
+//! assert_eq!(culprit.commit_name, Some(end("5")));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! # })?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -94,7 +94,7 @@
 //! | its actions and events | [`Action`], [`Task`], [`Position`], [`Event`] |
 //! | outcomes | [`Outcome`], [`PairwiseOutcome`], [`CulpritFinderOutcome`], [`Culprit`], [`Effect`], [`Comparison`], [`Posterior`] |
 //! | jobs | [`JobSpec`], [`JobMachine`], [`JobOutcome`], [`JobState`], [`FindMetric`] |
-//! | the loop | [`drive`], [`drive_watched`], [`Stop`], [`DriveError`], [`Clock`] |
+//! | the loop | [`drive`], [`Driver`], [`Stop`], [`DriveError`], [`Clock`] |
 //! | the state that follows from a journal | [`Engine`], [`Answers`], [`CommitNames`], [`CommitOrder`], [`translate`] |
 //! | the world | [`Executor`], [`InProcess`], [`Request`], [`Report`], [`Ticket`], [`ExecutorError`] |
 //! | the memory of a job | [`Journal`], [`Record`] |
@@ -140,7 +140,7 @@ mod pinpoint;
 pub mod profile {
     pub use pinpoint_profile::*;
 
-    pub use crate::waiting_time::{Wait, longer_wait};
+    pub use crate::waiting_time::{LongerWait, longer_wait};
 }
 mod random;
 mod report;
@@ -171,7 +171,7 @@ pub use culprit_finder::{
     CULPRIT_FINDER_OUTCOME_VERSION, CULPRIT_FINDER_SPEC_VERSION, CheckedCulprit, CulpritFinder,
     CulpritFinderOutcome, CulpritFinderSpec,
 };
-pub use drive::{DriveError, DriveEvent, Driven, Stop, drive, drive_watched, replay};
+pub use drive::{DriveError, DriveEvent, Driven, Driver, Stop, drive, replay};
 pub use engine::{Applied, Engine};
 pub use event::{Event, PairedRun};
 pub use executor::{Executor, ExecutorError, Heartbeat, InProcess, Ticket};
@@ -183,7 +183,9 @@ pub use journal::{
     DetailVersion1, JobKey, Journal, JournalError, MemoryJournal, Record, RecordVersion1,
 };
 pub use machine::{Charts, Machine, MachineError};
-pub use metric::{ChartChoice, Measure, Metric, MetricSource, NoMetric, OtherUnit, metric_of};
+pub use metric::{
+    ChartChoice, Measure, Metric, MetricSource, NoMetric, OtherUnit, deciding_chart, metric_of,
+};
 pub use outcome::{
     CommonFailure, Comparison, Culprit, Effect, EffectOf, LargestChange, OUTCOME_VERSION,
     OtherChange, Outcome, Posterior, Skipped, Span, Status, Stopped, Unchanged, Unmeasured,
@@ -216,6 +218,8 @@ pub mod prelude {
         Artifact, Bisection, BisectionSpec, BuildReport, BuildRequest, Clock, CombinedCommit,
         Commit, Direction, DriveError, Executor, ExecutorError, Heartbeat, InProcess, JobKey,
         Journal, JournalError, ListRequest, Listing, Located, Magnitude, MemoryJournal, Range,
-        Record, Report, Request, RunReport, RunRequest, Stop, Ticket, drive,
+        Record, Report, Request, RunReport, RunRequest, Stop, Ticket,
     };
+    // The function, and not its module, too.
+    pub use crate::drive::drive;
 }

@@ -12,7 +12,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::aggregate::Aggregate;
 use crate::spec::SpecError;
-use crate::{Action, CombinedCommit, Event, Limits, Position, RetryPolicy, Task, Variant};
+use crate::{
+    Action, CombinedCommit, CommitNames, Event, Limits, Position, RetryPolicy, Task, Variant,
+};
 
 /// A search that does no I/O.
 pub trait Machine {
@@ -34,6 +36,9 @@ pub trait Machine {
 
     /// The result, once there is one.
     fn outcome(&self) -> Option<&Self::Outcome>;
+
+    /// Adds the names of commits to the culprits of an outcome; for most machines there are none.
+    fn name_culprits(_outcome: &mut Self::Outcome, _names: &CommitNames) {}
 
     /// The commits at the two ends, when the machine knows them.
     fn ends(&self) -> Option<(&CombinedCommit, &CombinedCommit)>;

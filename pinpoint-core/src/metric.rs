@@ -113,6 +113,7 @@ impl Metric {
     unit_in_words(.unit.as_deref()),
     unit_in_words(.expected.as_deref())
 )]
+#[non_exhaustive]
 pub struct OtherUnit {
     /// The chart.
     pub chart: String,
@@ -175,6 +176,27 @@ pub enum NoMetric {
         /// The requested aggregate.
         aggregate: Aggregate,
     },
+}
+
+impl NoMetric {
+    /// Returns true if another run of the same build may give a metric: this one gave no values.
+    /// Other charts, and an aggregate that does not apply, stay as they are from run to run.
+    pub fn may_pass(&self) -> bool {
+        matches!(self, Self::NoValues)
+    }
+}
+
+/// The chart that decides among these: the one that the job names, or else the one that its
+/// executor chose, or else the only one there is.
+pub fn deciding_chart<'a>(
+    requested: Option<&'a str>,
+    chosen: Option<&'a str>,
+    charts: impl IntoIterator<Item = &'a str>,
+) -> Option<&'a str> {
+    requested.or(chosen).or_else(|| {
+        let mut charts = charts.into_iter();
+        charts.next().filter(|_| charts.next().is_none())
+    })
 }
 
 /// The metric of a run with these charts. A chart decides only if it was named or is the only one.

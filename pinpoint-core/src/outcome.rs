@@ -13,13 +13,14 @@ use pinpoint_compare::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::Position;
+use crate::{CombinedCommit, CommitNames, Position};
 
 /// The version of [`Outcome`] that this library writes.
 pub const OUTCOME_VERSION: u32 = 1;
 
 /// The outcome of a bisection.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Outcome {
     /// The version of this record, [`OUTCOME_VERSION`].
     pub version: u32,
@@ -83,6 +84,7 @@ pub struct Posterior<C = Position> {
 ///
 /// The limit is for a lasting change, not for one that another undoes before the bad end.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct LargestChange {
     /// The size, in the chart's unit. Wherever between the ends the change is, it is not
     /// larger.
@@ -98,6 +100,7 @@ pub struct LargestChange {
 /// A change that shows in the values although the search looks for none like it: it is smaller
 /// than the magnitude, or for the better.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct OtherChange {
     /// True if the change is for the better; else it is too small.
     pub is_better: bool,
@@ -122,6 +125,7 @@ pub struct Span<C = Position> {
 /// Neighboring commits none of which is the culprit: the build before them and that of the last one
 /// are the same, so that a change between the two was undone between them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Unchanged<C = Position> {
     /// The commit before them.
     pub after: C,
@@ -134,6 +138,7 @@ pub struct Unchanged<C = Position> {
 /// The answer in a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Status {
     /// At least one culprit was found.
     CulpritFound,
@@ -147,9 +152,23 @@ pub enum Status {
     Canceled,
 }
 
+impl Status {
+    /// The written form, the same everywhere.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::CulpritFound => "culprit_found",
+            Self::NoRegression => "no_regression",
+            Self::Inconclusive => "inconclusive",
+            Self::Failed => "failed",
+            Self::Canceled => "canceled",
+        }
+    }
+}
+
 /// The reason why a search ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Stopped {
     /// Everything was decided.
     Decided,
@@ -218,11 +237,20 @@ impl fmt::Display for Stopped {
 
 /// A commit that changed the benchmark.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Culprit {
     /// The commit.
     pub commit: Position,
     /// Its nearest older commit, with which it was compared.
     pub prior: Position,
+    /// The name of the commit. A machine knows positions only:
+    /// [`Engine::outcome`](crate::Engine::outcome) adds the names. Absent where the range is
+    /// counted and commits have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit_name: Option<CombinedCommit>,
+    /// The name of its nearest older commit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prior_name: Option<CombinedCommit>,
     /// The probability of the culprit, given the others; the `pinpoint` strategy does not
     /// give it.
     pub probability: Option<f64>,
@@ -230,8 +258,17 @@ pub struct Culprit {
     pub effect: Effect,
 }
 
+impl Culprit {
+    /// Adds the names of both commits.
+    pub(crate) fn name(&mut self, names: &CommitNames) {
+        self.commit_name = names.commit(self.commit).cloned();
+        self.prior_name = names.commit(self.prior).cloned();
+    }
+}
+
 /// The difference of two commits.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Effect {
     /// The part of a run's results that differs.
     pub of: EffectOf,
@@ -336,6 +373,7 @@ impl Effect {
 /// The part of a run's results that differs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum EffectOf {
     /// The values of the chart.
     Values,
@@ -343,8 +381,19 @@ pub enum EffectOf {
     Failures,
 }
 
+impl EffectOf {
+    /// The written form, the same everywhere.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Values => "values",
+            Self::Failures => "failures",
+        }
+    }
+}
+
 /// One look at a pair of commits.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Comparison<C = Position> {
     /// The older commit.
     pub lower: C,
@@ -364,6 +413,7 @@ pub struct Comparison<C = Position> {
 
 /// An end of the range none of whose runs gave a value.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Unmeasured<C = Position> {
     /// The end.
     pub commit: C,
@@ -375,6 +425,7 @@ pub struct Unmeasured<C = Position> {
 
 /// A commit that could not be used.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Skipped<C = Position> {
     /// The commit.
     pub commit: C,

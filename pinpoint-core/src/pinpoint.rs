@@ -505,6 +505,8 @@ impl SearchStrategy for PinpointSearch {
                     .map(|effect| Culprit {
                         commit: pair.higher,
                         prior: pair.lower,
+                        commit_name: None,
+                        prior_name: None,
                         probability: None,
                         effect,
                     }),

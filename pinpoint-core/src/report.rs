@@ -77,6 +77,7 @@ pub struct DependencyChange {
 /// The search of a changed dependency's commits.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Followed {
     /// They are searched from the older to the newer.
     Forward,

@@ -12,6 +12,8 @@ pub const SPEC_VERSION: u32 = 5;
 
 /// A bisection: its range, its question, its limits.
 ///
+/// Later versions add fields: end a literal with `..BisectionSpec::new(range)`.
+///
 /// ```
 /// use pinpoint_core::{BisectionSpec, Range};
 ///
@@ -112,6 +114,7 @@ fn one_run() -> f64 {
     clippy::large_enum_variant,
     reason = "a search has one, and a box would stand in the way of writing it down"
 )]
+#[non_exhaustive]
 pub enum Range {
     /// Between two commits; the executor lists those between them.
     Between {
@@ -132,6 +135,7 @@ pub enum Range {
 /// The strategy of a search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Strategy {
     /// Keeps a probability for every commit, makes the runs that give most information for their
     /// cost, and stops when the answer has the certainty asked for.
@@ -145,6 +149,7 @@ pub enum Strategy {
 /// The smallest change worth finding.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Magnitude {
     /// An amount in the unit of the chart.
     Absolute(f64),

@@ -13,6 +13,7 @@
 
 /// The purpose of a file, as far as its path shows it, the most suspicious kind last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub enum FileKind {
     /// For people: documentation of the program, and its license.
     Document,

@@ -19,20 +19,21 @@ use crate::{
 };
 use crate::{
     Charts, CommitNames, Event, Key, Machine, Metric, PairReport, PairedRun, Position, Record,
-    Report, Request, RunReport, Series, Task, Variant,
+    Report, Request, RunReport, Series, Task, Variant, deciding_chart,
 };
 
 /// A task names a commit that was neither listed nor built.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("{task:?} names a commit that was never listed or built")]
-pub struct Unnamed {
+#[non_exhaustive]
+pub struct UnnamedCommit {
     /// The task.
     pub task: Box<Task>,
 }
 
 /// The settings by which a machine reads reports.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Reading {
+pub struct ReadingSettings {
     /// The charts of a run that count.
     pub charts: Charts,
     /// The aggregate of the values that one run gives for one chart; all of them count
@@ -49,8 +50,8 @@ pub fn request<M: Machine>(
     machine: &M,
     names: &CommitNames,
     metric: Option<&Metric>,
-) -> Result<Option<Request>, Unnamed> {
-    let unnamed = || Unnamed {
+) -> Result<Option<Request>, UnnamedCommit> {
+    let unnamed = || UnnamedCommit {
         task: Box::new(task.clone()),
     };
     let commit = |position| names.commit(position).cloned().ok_or_else(unnamed);
@@ -182,7 +183,7 @@ pub fn essential(record: Record, charts: &Charts) -> Record {
 /// The event that a record leads to; absent when it means none.
 ///
 /// `task` is the one that the record answers, if it is still open.
-pub fn event(record: &Record, task: Option<&Task>, reading: &Reading) -> Option<Event> {
+pub fn event(record: &Record, task: Option<&Task>, reading: &ReadingSettings) -> Option<Event> {
     Some(match record {
         Record::Started { .. } => return None,
         Record::Reported { action, report } => reported(*action, report, task, reading),
@@ -196,7 +197,7 @@ pub fn event(record: &Record, task: Option<&Task>, reading: &Reading) -> Option<
     })
 }
 
-fn reported(action: u64, report: &Report, task: Option<&Task>, reading: &Reading) -> Event {
+fn reported(action: u64, report: &Report, task: Option<&Task>, reading: &ReadingSettings) -> Event {
     match report {
         Report::Metric(metric) => Event::MetricFound {
             action,
@@ -254,7 +255,7 @@ fn reported(action: u64, report: &Report, task: Option<&Task>, reading: &Reading
 }
 
 /// One run as the machine gets it.
-fn ran(report: &RunReport, reading: &Reading) -> PairedRun {
+fn ran(report: &RunReport, reading: &ReadingSettings) -> PairedRun {
     let values = values(&reading.charts, report).and_then(|values| aggregated(values, reading));
     let (values, failure) = match values {
         Ok(values) => (values, None),
@@ -278,18 +279,12 @@ fn values(charts: &Charts, report: &RunReport) -> Result<BTreeMap<String, Vec<f6
             .map(|(chart, series)| (chart.clone(), series.values.clone()))
             .collect(),
         Charts::Deciding(chart) => {
-            let only = || match report.charts.len() {
-                1 => report.charts.keys().next().cloned(),
-                _ => None,
-            };
-            let chart = chart
-                .clone()
-                .or_else(|| report.chart.clone())
-                .or_else(only)
+            let all = report.charts.keys().map(String::as_str);
+            let chart = deciding_chart(chart.as_deref(), report.chart.as_deref(), all)
                 .ok_or("the run does not say which of its charts decides")?;
-            match report.charts.get(&chart) {
+            match report.charts.get(chart) {
                 Some(series) if !series.values.is_empty() => {
-                    BTreeMap::from([(chart, series.values.clone())])
+                    BTreeMap::from([(chart.to_owned(), series.values.clone())])
                 }
                 _ => return Err(format!("the run gave no value for chart {chart:?}")),
             }
@@ -310,7 +305,7 @@ fn values(charts: &Charts, report: &RunReport) -> Result<BTreeMap<String, Vec<f6
 /// aggregated is left out; a run without any has failed.
 fn aggregated(
     values: BTreeMap<String, Vec<f64>>,
-    reading: &Reading,
+    reading: &ReadingSettings,
 ) -> Result<BTreeMap<String, Vec<f64>>, String> {
     let Some(aggregate) = reading.aggregate else {
         return Ok(values);

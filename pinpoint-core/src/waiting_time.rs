@@ -10,7 +10,7 @@ const LEVEL: f64 = 0.05;
 
 /// The waiting times of the runs of two sides: seconds of a run, the mean of each side.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Wait {
+pub struct LongerWait {
     /// The waiting time of a run of the base.
     pub base: f64,
     /// The waiting time of a run of the experiment.
@@ -19,7 +19,7 @@ pub struct Wait {
     pub is_certain: bool,
 }
 
-impl Wait {
+impl LongerWait {
     /// The time by which a run of the experiment waits longer; below zero where it waits less.
     pub fn difference(&self) -> f64 {
         self.experiment - self.base
@@ -45,7 +45,7 @@ impl Wait {
 /// assert!(!wait.is_certain);
 /// assert_eq!(longer_wait(&[run(1.0, 0.75)], &[run(1.5, 1.25)]), None);
 /// ```
-pub fn longer_wait(base: &[Usage], experiment: &[Usage]) -> Option<Wait> {
+pub fn longer_wait(base: &[Usage], experiment: &[Usage]) -> Option<LongerWait> {
     let mean = |runs: &[Usage], of: fn(&Usage) -> f64| {
         runs.iter().map(of).sum::<f64>() / runs.len() as f64
     };
@@ -53,7 +53,7 @@ pub fn longer_wait(base: &[Usage], experiment: &[Usage]) -> Option<Wait> {
     let takes = mean(experiment, |run| run.wall) - mean(base, |run| run.wall);
     let pairs = base.iter().zip(experiment);
     let differences: Vec<f64> = pairs.map(|(a, b)| waits(b) - waits(a)).collect();
-    let wait = Wait {
+    let wait = LongerWait {
         base: mean(base, waits),
         experiment: mean(experiment, waits),
         is_certain: base.len() == experiment.len()

@@ -69,6 +69,7 @@ fn size(read: &BTreeMap<String, Dependency>) -> usize {
                 name,
                 version,
             } => registry.len() + name.len() + version.len(),
+            other => panic!("a new source: {other:?}"),
         };
         path.len() + source + named.condition.as_ref().map_or(0, String::len)
     };

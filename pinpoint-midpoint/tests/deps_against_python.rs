@@ -172,6 +172,7 @@ fn difference(file: &str, python: &Value) -> Option<String> {
                         url == format!("{name}@{version}")
                             || version == "HEAD" && (url == name || url == format!("{name}@"))
                     }
+                    _ => false,
                 };
                 (!same).then(|| format!("{dependency:?} instead of {url:?}"))
             })

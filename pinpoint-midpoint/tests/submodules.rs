@@ -273,7 +273,7 @@ proptest! {
                 let expected = urls.next();
                 let found = match &read["p"].source {
                     Source::Git { url, .. } => Some(url.clone()),
-                    Source::Package { .. } => None,
+                    _ => None,
                 };
                 // Before git 2.45 every blank inside of a value was read as a space.
                 let spaced = |url: Option<String>| url.map(|url| url.replace(['\t', '\r'], " "));

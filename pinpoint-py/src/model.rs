@@ -54,6 +54,7 @@ pub(crate) fn stored_jobs(
     wait(py, async || {
         with_store(&state_dir, async |store| {
             let page = store
+                .jobs()
                 .list(&filter, Order::default(), &Place::First, limit)
                 .await?;
             Ok(serde_json::to_value(page.jobs)?)
@@ -67,7 +68,7 @@ pub(crate) fn stored_jobs(
 pub(crate) fn stored_outcome(py: Python<'_>, state_dir: PathBuf, job: &str) -> PyResult<String> {
     wait(py, async || {
         with_store(&state_dir, async |store| {
-            let job = store.get(job).await?;
+            let job = store.jobs().find(&job.parse()?).await?;
             let outcome = match &job.outcome {
                 Some(outcome) => Some(document(store, &job, outcome.clone()).await?),
                 None => None,

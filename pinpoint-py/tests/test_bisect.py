@@ -1,8 +1,10 @@
 """Bisections that run on their own: real repositories, processes and functions."""
 
 import asyncio
+import inspect
 import os
 import pathlib
+import pydoc
 import signal
 import subprocess
 import sys
@@ -10,6 +12,7 @@ import textwrap
 import threading
 import time
 import traceback
+import typing
 import warnings
 from typing import Any
 
@@ -17,6 +20,7 @@ import numpy as np
 import pytest
 
 import pinpoint
+from pinpoint import _arguments, _drive
 from world import COMMAND, CULPRIT, Numbers, OwnError, found, git, measured, raises, spread
 
 @pytest.fixture
@@ -54,6 +58,11 @@ def test_an_argument_that_does_not_exist_is_blamed_on_the_function_that_was_call
     for function in (pinpoint.bisect, pinpoint.pairwise, pinpoint.culprit):
         with pytest.raises(TypeError, match=rf"^{function.__name__}\(\) got an unexpected keyword argument 'magnitud'"):
             function("repo", "good", "bad", **misspelt)
+    with pytest.raises(TypeError, match=r"argument 'magnitud'\. Did you mean 'magnitude'\?$"):
+        pinpoint.bisect("repo", "good", "bad", **misspelt)
+    misspelt = {"function": 1, "options": 2}
+    with pytest.raises(TypeError, match=r"^bisect_async\(\) got an unexpected keyword argument 'function'$"):
+        asyncio.run(pinpoint.bisect_async("repo", "good", "bad", **misspelt))
 
 
 def test_commits_that_touch_only_documents_are_suspected_less(bisect: Any, repo: Any, tmp_path: Any) -> None:
@@ -562,8 +571,16 @@ def test_a_good_end_that_cannot_be_built_is_an_error(bisect: Any, tmp_path: Any)
 
 @pytest.mark.parametrize("most", [6, None])
 def test_a_chart_that_is_not_there_is_an_error(bisect: Any, most: Any) -> None:
+    calls: list[Any] = []
+
+    def run(checkout: Any) -> dict[str, float]:
+        calls.append(checkout)
+        return {"time": measured(checkout), "size": 5.0}
+
     with pytest.raises(pinpoint.ExecutionError, match="no chart `tiem` .* it gives `size`, `time`"):
-        bisect(run=lambda checkout: {"time": measured(checkout), "size": 5.0}, chart="tiem", max_runs=most)
+        bisect(run=run, chart="tiem", max_runs=most)
+    # Another run gives the same charts.
+    assert len(calls) == 1
 
 
 def test_a_good_end_that_fails_now_and_then_is_none(bisect: Any) -> None:
@@ -764,7 +781,12 @@ def test_an_executor_that_does_nothing_says_so(tmp_path: Any) -> None:
         ({"run": "true", "magnitude": "5"}, ValueError, "a number, or a percentage"),
         ({"run": "true", "magnitude": "much%"}, ValueError, "a number, or a percentage"),
         ({"run": "true", "magnitude": float("nan")}, ValueError, "finite"),
-        ({"run": "true", "confidence": 2.0}, ValueError, "confidence"),
+        ({"run": "true", "confidence": 2.0}, ValueError, r"it is 2 \(confidence=\)$"),
+        ({"run": "true", "build_cost": -1.0}, ValueError, r"it is -1 \(build_cost=\)$"),
+        ({"run": "true", "max_runs": 1}, ValueError, r"the budget allows 1: raise the budget \(max_runs=\)$"),
+        ({"run": "true", "results": "../x"}, pinpoint.ExecutionError, r"not inside the work tree.*\(results=\)"),
+        ({"run": ["./time"]}, pinpoint.ExecutionError, r"can't be executed.*\(as in run="),
+        ({"run": 'echo "a: 1"; echo "b: 2"', "format": "lines"}, pinpoint.ExecutionError, r"\(chart=; pinpoint.pairwise "),
         ({"run": "true", "timeout": 0.0}, ValueError, "`timeout` is 0"),
         ({"run": "true", "max_time": -1.0}, ValueError, "`max_time` is -1"),
         ({"run": "true", "format": "guess"}, ValueError, "`format`: .*guess"),
@@ -808,8 +830,39 @@ def test_a_forked_process_can_bisect_as_its_parent_did(bisect: Any) -> None:
     assert os.waitstatus_to_exitcode(status) == 0
 
 
-def test_the_signature_is_that_of_the_coroutine() -> None:
-    import inspect
+@pytest.mark.parametrize(
+    ("function", "coroutine", "options", "ends"),
+    [
+        (pinpoint.bisect, pinpoint.bisect_async, _drive.BisectOptions, ["good", "bad"]),
+        (pinpoint.culprit, pinpoint.culprit_async, _drive.CulpritOptions, ["good", "bad"]),
+        (pinpoint.pairwise, pinpoint.pairwise_async, _drive.PairwiseOptions, ["base", "experiment"]),
+    ],
+)
+def test_the_signature_shows_every_keyword(function: Any, coroutine: Any, options: Any, ends: Any) -> None:
+    signature = inspect.signature(function)
+    assert signature == inspect.signature(coroutine) and inspect.iscoroutinefunction(coroutine)
+    assert pathlib.Path(inspect.getfile(function)).name == "_drive.py"
+    assert list(signature.parameters)[:3] == ["repo", *ends]
+    assert set(signature.parameters) == {"repo", *ends, *options.__annotations__}
+    hints = typing.get_type_hints(coroutine)
+    assert set(hints) == {*signature.parameters, "return"}
+    assert hints["warmup"] is int and signature.parameters["warmup"].annotation == "int"
+    shown = pydoc.render_doc(function, renderer=pydoc.plaintext)  # type: ignore[attr-defined]
+    assert "direction: \"Literal['up', 'down', 'unknown'] | None\" = None" in shown
+    assert "cache_size: 'int' = 10737418240" in shown and "**" not in shown
 
-    assert inspect.signature(pinpoint.bisect) == inspect.signature(pinpoint.bisect_async)
-    assert pathlib.Path(inspect.getfile(pinpoint.bisect)).name == "_drive.py"
+
+def test_every_default_passes_for_one_that_was_given() -> None:
+    for name, parameter in inspect.signature(pinpoint.bisect).parameters.items():
+        if name in _arguments._READ:
+            _arguments._READ[name](name, parameter.default)
+
+
+def test_types_of_keywords_are_checked() -> None:
+    """By mypy, to which an ignored error that is none is an error."""
+    with pytest.raises(TypeError, match="`warmup` must be an int, not str"):
+        pinpoint.bisect("repo", "a", "b", run="true", warmup="1")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"pairwise\(\) got an unexpected keyword argument 'magnitude'$"):
+        pinpoint.pairwise("repo", "a", "b", run="true", magnitude=1.0)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match=r"^culprit\(\) takes from 0 to 3 positional arguments but 4 were given"):
+        pinpoint.culprit("repo", "a", "b", "true")  # type: ignore[call-arg]

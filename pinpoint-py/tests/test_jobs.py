@@ -90,6 +90,19 @@ def test_every_chart_is_compared(pairwise: Any) -> None:
     assert [it.chart for it in pairwise(run=run, pairs=6, chart="size").charts] == ["size"]
 
 
+def test_every_chart_has_its_unit_and_direction(pairwise: Any, tmp_path: Any) -> None:
+    outcome = pairwise(run=f'{COMMAND}; echo "throughput: $(cat number) ops/s"', pairs=8, format="lines")
+    assert [(it.chart, it.unit, it.direction) for it in outcome.charts] == [
+        ("throughput", "ops/s", "unknown"),
+        ("time", "s", "down"),
+    ]
+    assert (outcome.metric.format, outcome.metric.source) == ("lines", "standard_output")
+    assert pinpoint.PairwiseJobOutcome.from_json(stored(outcome, tmp_path)) == outcome
+    outcome = pairwise(run=lambda checkout: {"time": measured(checkout), "size": 5.0}, pairs=8, direction="up")
+    assert [(it.unit, it.direction) for it in outcome.charts] == [(None, "up")] * 2
+    assert outcome.metric.source == "function"
+
+
 def test_runs_that_fail_more_often_are_a_difference(pairwise: Any) -> None:
     def run(checkout: Any) -> Any:
         if checkout.commit.main.subject == "Change 6":
@@ -115,6 +128,9 @@ def test_a_culprit_is_verified(culprit: Any, run: Any, tmp_path: Any) -> None:
     assert found(outcome) == ["Change 6"] and outcome.unconfirmed == ()
     (confirmed,) = outcome.culprits
     assert outcome.verification.status == confirmed.confirmation.status == "different"
+    unit, direction = ("s", "down") if isinstance(run, str) else (None, "unknown")
+    for comparison in (outcome.verification, confirmed.confirmation):
+        assert [(it.unit, it.direction) for it in comparison.charts] == [(unit, direction)]
     assert confirmed.probability >= 0.95
     assert sum(len(it.values) + it.failures for it in outcome.measurements) == outcome.runs
     assert pinpoint.JobOutcome.from_json(stored(outcome, tmp_path)) == outcome
@@ -226,7 +242,7 @@ def test_an_executor_of_ones_own(tmp_path: Any, concurrency: Any) -> None:
         ({"run": "true", "experiment": None}, TypeError, "`base` and `experiment` are needed"),
         ({"run": "true", "base": 1}, TypeError, "`base` must be a str, not int"),
         ({"run": "true", "base": "nowhere"}, pinpoint.RepositoryError, "nowhere"),
-        ({"run": "true", "pairs": 7}, ValueError, "pairs"),
+        ({"run": "true", "pairs": 7}, ValueError, r"it is 7 \(pairs=\)$"),
         ({"run": "true", "pairs": 2**32}, ValueError, "`pairs` is 4294967296"),
         ({"run": measured, "format": "lines"}, ValueError, "leave out `format`"),
         ({"run": "true", "skip": ["HEAD"]}, TypeError, "skip"),
@@ -241,7 +257,7 @@ def test_what_cannot_be_compared_is_refused(pairwise: Any, options: Any, error: 
 def test_what_cannot_be_searched_is_refused(culprit: Any) -> None:
     with pytest.raises(ValueError, match="pairs"):
         culprit(run="true", pairs=4)
-    with pytest.raises(ValueError, match="runs"):
+    with pytest.raises(ValueError, match=r"\(max_runs=\)$"):
         culprit(run="true", max_runs=10)
     with pytest.raises(pinpoint.RepositoryError, match="same"):
         culprit(run="true", good="HEAD")

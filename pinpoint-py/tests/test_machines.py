@@ -102,7 +102,9 @@ def test_a_build_that_costs_much_is_avoided() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"priors": [1.0]}, "1 prior weights for 19 commits"),
+        ({"priors": [1.0]}, r"1 prior weights for 19 commits.*\(priors=\)$"),
+        ({"confidence": 2.0}, r"\(confidence=\)$"),
+        ({"max_builds": 1}, r"needs 2 builds.*\(max_builds=\)$"),
         ({"priors": [-1.0] + [1.0] * 18}, "index 0 is -1"),
         ({"priors": [0.0] * 19}, "positive"),
         ({"build_cost": -1.0}, "cost"),

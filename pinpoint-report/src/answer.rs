@@ -61,6 +61,11 @@ pub fn of_result(result: &JobResult) -> Answer {
         JobResult::Bisection(document) => of_search(document),
         JobResult::CulpritFinder(document) => of_search(&document.search),
         JobResult::Pairwise(document) => of_pairs(document),
+        _ => Answer {
+            word: "unknown",
+            tone: "open",
+            sentence: html! { "This version can't show the result of this kind of job." },
+        },
     }
 }
 
@@ -168,6 +173,11 @@ fn of_search(document: &BisectionResult) -> Answer {
             "open",
             html! { "The search between " (ends) " was canceled before it was decided." },
         ),
+        other => (
+            other.as_str(),
+            "open",
+            html! { "This version can't say more of this answer." },
+        ),
     };
     let sentence = html! {
         (sentence)
@@ -226,7 +236,7 @@ fn did(document: &BisectionResult, culprit: &NamedCulprit) -> Markup {
                 } @else { " (medians)" }
             }
         }
-        EffectOf::Failures => html! {
+        _ => html! {
             @if culprit.undone { "was lost, which " }
             "changed how often runs fail from " strong { (format!("{:.0} %", 100.0 * effect.before)) }
             " to " strong { (format!("{:.0} %", 100.0 * effect.after)) }
@@ -314,6 +324,11 @@ fn of_pairs(document: &PairwiseResult) -> Answer {
             "canceled",
             "open",
             html! { "The comparison was canceled before it was decided, " (sides) "." },
+        ),
+        other => (
+            other.as_str(),
+            "open",
+            html! { "This version can't say more of this answer." },
         ),
     };
     Answer {

@@ -11,7 +11,9 @@ use pinpoint_core::{CombinedCommit, Commit, Comparison, Unchanged, Verdict};
 
 use super::foreign::Foreign;
 use crate::quantity::{self, change, count, p_value};
-use crate::words::{alternatives, dependency_change, effect, how_lost, line, line_of, short, why};
+use crate::words::{
+    alternatives, dependency_change, effect, how_lost, line, line_of, rolled_by, short, why,
+};
 
 /// At most this many rows are written out, and commits that may hold a culprit.
 pub(crate) const MAX_ROWS: usize = 1000;
@@ -30,6 +32,9 @@ pub fn culprit(document: &BisectionResult, culprit: &NamedCulprit, name: &Markup
             }
             @if *commit != culprit.commit.main {
                 tr { th scope="row" { "Found at" } td { code { (Foreign(&short(&culprit.commit))) } } }
+            }
+            @if let Some(rolled_by) = rolled_by(culprit) {
+                tr { th scope="row" { "Rolled by" } td { (Foreign(&rolled_by)) } }
             }
             @if let Some(author) = &commit.author {
                 tr { th scope="row" { "Author" } td { (Foreign(author)) } }

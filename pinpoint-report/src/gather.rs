@@ -11,8 +11,8 @@ use pinpoint_backends::local::{
 use pinpoint_backends::store::{Job, JobStore};
 use pinpoint_core::job::JobResult;
 use pinpoint_core::{
-    Answered, Answers, BuildReport, Engine, Event, JobKey, JobMachine, JobOutcome, JobState,
-    Journal, Machine, Posterior, Record, Report as Answer,
+    Answered, Answers, BuildReport, Engine, Event, JobKey, JobMachine, Journal, Machine, Posterior,
+    Record, Report as Answer,
 };
 
 use super::builds;
@@ -40,7 +40,7 @@ pub(super) async fn gather(
     };
     let kind = kind_of(&job)?;
     let config = JobConfig::of(&job)?;
-    let mut journal = store.journal(&job.id).await?;
+    let mut journal = store.journals().open(&job.id).await?;
     // A damaged journal is no reason to withhold the rest.
     let (records, damage) = match journal.records().await {
         Ok(records) => (records, None),
@@ -68,7 +68,7 @@ pub(super) async fn gather(
         }
     }
     let local = config.local.as_ref();
-    let repository = local.and_then(|local| Repository::discover(&local.repository).ok());
+    let repository = local.and_then(|local| Repository::at(&local.repository).ok());
     let remote = repository.and_then(|repository| repository.remote_url().ok().flatten());
     // A result says more than the notes of its runs, which a job without one has.
     let mut warnings = run_warnings(&job_dir)?;
@@ -119,15 +119,6 @@ struct JournalFacts {
     builds: u64,
 }
 
-/// The probable places of the change, of an outcome with them.
-fn posterior_of(outcome: &JobOutcome) -> Option<Posterior> {
-    match outcome {
-        JobOutcome::Bisection(outcome) => outcome.posterior.clone(),
-        JobOutcome::CulpritFinder(outcome) => outcome.bisection.as_ref()?.posterior.clone(),
-        JobOutcome::Pairwise(_) => None,
-    }
-}
-
 async fn known(
     state_dir: &Path,
     job: &Job,
@@ -141,6 +132,7 @@ async fn known(
         engine,
         answers,
         error,
+        ..
     } = Answers::of(key, machine, records);
     let mut missing = Vec::new();
     let outcome = engine.machine().outcome().filter(|_| error.is_none());
@@ -150,10 +142,7 @@ async fn known(
         ));
     }
     // Names are asked of the repository, which may be gone.
-    let stored = match job.state {
-        JobState::Completed | JobState::Failed | JobState::Canceled => stored(job),
-        JobState::Pending | JobState::Running => None,
-    };
+    let stored = job.state.has_ended().then(|| stored(job)).flatten();
     let executor = match &config.local {
         Some(local) => open_local(local, state_dir, &job.id)
             .map_err(|error| missing.push(error.to_string()))
@@ -169,7 +158,7 @@ async fn known(
             None
         }
     };
-    let posterior = outcome.and_then(posterior_of);
+    let posterior = outcome.and_then(|outcome| outcome.bisection()?.posterior.clone());
     let result = match (stored, outcome, &executor) {
         (Some(stored), ..) => Some(stored),
         (None, Some(outcome), Some(executor)) if is_begun => {

@@ -8,7 +8,7 @@ use pinpoint_core::BuildReport;
 use pinpoint_core::job::NamedCulprit;
 use pinpoint_core::{
     Answered, CombinedCommit, Commit, CommitNames, CommitOrder, Event, Position, Report, RunReport,
-    Series, Task,
+    Series, Task, deciding_chart,
 };
 
 use crate::picture::Column;
@@ -281,6 +281,14 @@ impl Measurements {
                 Column::new(short(commit), values, is_culprit)
             })
             .collect()
+    }
+
+    /// The chart that decides: the one that the job names, or else the one that the runs say
+    /// decides, or else the only one.
+    pub fn deciding_chart<'a>(&'a self, requested: Option<&'a str>) -> Option<&'a str> {
+        let mut runs = self.runs.iter();
+        let chosen = runs.find_map(|run| run.report.chart.as_deref());
+        deciding_chart(requested, chosen, self.units.keys().map(|chart| &**chart))
     }
 
     /// The units of all charts, as the runs give them.

@@ -56,11 +56,7 @@ pub(super) struct Source {
 impl Report {
     /// The result of the search, of a job that searches.
     pub(super) fn search(&self) -> Option<&BisectionResult> {
-        match self.result.as_ref()? {
-            JobResult::Bisection(document) => Some(document),
-            JobResult::CulpritFinder(document) => Some(&document.search),
-            JobResult::Pairwise(_) => None,
-        }
+        self.result.as_ref()?.bisection()
     }
 
     pub(super) fn source(&self, commit: &Commit) -> Option<&Source> {
@@ -70,13 +66,6 @@ impl Report {
     /// The chart that decides, in a job where one does.
     pub(super) fn chart(&self) -> Option<&str> {
         let of_search = self.search().and_then(|document| document.chart.as_deref());
-        of_search.or_else(|| {
-            let run = self
-                .measured
-                .runs
-                .iter()
-                .find(|run| run.report.chart.is_some())?;
-            run.report.chart.as_deref()
-        })
+        self.measured.deciding_chart(of_search)
     }
 }

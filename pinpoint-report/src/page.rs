@@ -89,12 +89,7 @@ pub(super) fn page(
 /// The resources that the job took.
 fn facts(report: &Report) -> Markup {
     let runs = report.measured.runs.len() as u64;
-    let seconds = match &report.result {
-        Some(JobResult::Bisection(document)) => Some(document.duration_s),
-        Some(JobResult::Pairwise(document)) => Some(document.duration_s),
-        Some(JobResult::CulpritFinder(document)) => Some(document.search.duration_s),
-        None => None,
-    };
+    let seconds = report.result.as_ref().map(JobResult::duration_s);
     html! {
         (count(runs, "run")) ", " (count(report.builds, "build"))
         @if let Some(seconds) = seconds { " in " (duration(seconds)) }

@@ -37,7 +37,7 @@ pub(super) fn sections(report: &Report) -> Result<Markup, ReportError> {
     let parts = match &report.result {
         Some(JobResult::Pairwise(document)) => vec![of_job(report, document)],
         Some(JobResult::CulpritFinder(document)) => of_finder(report, document),
-        Some(JobResult::Bisection(_)) | None => Vec::new(),
+        _ => Vec::new(),
     };
     let mut room = MOST_PICTURE_BYTES;
     let sections: Vec<Markup> = (parts.iter())
@@ -242,7 +242,8 @@ fn differences_of(
     let percent = |base: f64, experiment: f64| match transform? {
         Transform::Log => Some(100.0 * (experiment / base - 1.0)),
         Transform::Normalized => Some(100.0 * (experiment - base) / middle.abs()),
-        Transform::Difference => None,
+        // Another transformation is not of percentages.
+        _ => None,
     };
     (values.iter())
         .map(|(pair, base_first, base, experiment)| {

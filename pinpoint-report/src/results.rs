@@ -37,9 +37,12 @@ pub fn in_words(result: &JobResult) -> &'static str {
             PairwiseStatus::Unknown => "not decided",
             PairwiseStatus::Failed => "failed",
             PairwiseStatus::Canceled => "canceled",
+            other => other.as_str(),
         },
-        JobResult::Bisection(result) => status_in_words(result.status),
-        JobResult::CulpritFinder(result) => status_in_words(result.search.status),
+        result => match result.bisection() {
+            Some(search) => status_in_words(search.status),
+            None => result.state().as_str(),
+        },
     }
 }
 
@@ -50,5 +53,6 @@ fn status_in_words(status: Status) -> &'static str {
         Status::Inconclusive => "not decided",
         Status::Failed => "failed",
         Status::Canceled => "canceled",
+        other => other.as_str(),
     }
 }

@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 
 use axum::body::Bytes;
 use http::Request;
-use pinpoint_backends::job::{CommandLine, JobConfig, new_job};
+use pinpoint_backends::job::{CommandLine, JobConfig, JobRequest};
 use pinpoint_backends::store::JobStore;
 use pinpoint_core::{CombinedCommit, Commit, PairwiseSpec, Variant};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -131,7 +131,10 @@ async fn job(place: &Path) -> Result<String, Failure> {
     };
     let side = |hash| Variant::from(CombinedCommit::from(Commit::new("app", hash)));
     let spec = PairwiseSpec::new(side("a"), side("b"));
-    let id = store.create(&new_job(&spec.into(), &config)?).await?;
+    let id = store
+        .jobs()
+        .create(&JobRequest::new(spec, config).into_job()?)
+        .await?;
     store.close().await;
     Ok(id.to_string())
 }

@@ -96,19 +96,20 @@ pub(crate) async fn tokens(store: &JobStore, command: Tokens) -> Result<(), Fail
                 rights: may,
                 expires,
             };
-            let secret = store.create_token(&token, Some(&entry)).await?;
+            let secret = store.tokens().create(&token, Some(&entry)).await?;
             say("keep this secret; it is not shown again:");
             print(secret.as_str())
         }
         Tokens::List => {
-            for token in store.tokens().await? {
+            for token in store.tokens().list().await? {
                 print(&line(&token))?;
             }
             Ok(())
         }
         Tokens::Revoke { name } => {
             store
-                .revoke_token(&name, Some(&entry("tokens revoke", &name)))
+                .tokens()
+                .revoke(&name, Some(&entry("tokens revoke", &name)))
                 .await?;
             say(&format!("{name} is revoked"));
             Ok(())
@@ -147,7 +148,7 @@ pub(crate) async fn audit(store: &JobStore, command: Audit) -> Result<(), Failur
             };
             let mut after = 0;
             loop {
-                let rows = store.audited(&filter, after, PAGE).await?;
+                let rows = store.audit().list(&filter, after, PAGE).await?;
                 let Some(last) = rows.last() else {
                     return Ok(());
                 };
@@ -157,7 +158,7 @@ pub(crate) async fn audit(store: &JobStore, command: Audit) -> Result<(), Failur
                 }
             }
         }
-        Audit::Verify => match store.verify_audit().await? {
+        Audit::Verify => match store.audit().verify().await? {
             AuditCheck::Whole { rows, hash } => print(&format!(
                 "{rows} rows, all of which fit; the hash of the last one is {hash}"
             )),

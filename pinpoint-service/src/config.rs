@@ -19,8 +19,10 @@
 //! ```
 
 mod commits;
+mod error;
 mod limits;
 mod presets;
+mod seconds;
 mod sign_in;
 
 use std::net::SocketAddr;
@@ -34,6 +36,7 @@ use serde::{Deserialize, Deserializer};
 use crate::jobs::hosts::is_name;
 
 pub use self::commits::Commits;
+pub use self::error::ConfigError;
 pub use self::limits::{LimitsConfig, Most, OwnLimits};
 pub(crate) use self::presets::MOST_ATTEMPTS;
 pub use self::presets::{Preset, PresetKind};
@@ -124,77 +127,6 @@ fn patterns<'de, D: Deserializer<'de>>(reader: D) -> Result<Vec<RepositoryPatter
 
 fn drain() -> Duration {
     Duration::from_secs(30)
-}
-
-mod seconds {
-    use std::time::Duration;
-
-    use serde::{Deserialize, Deserializer, de::Error};
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(reader: D) -> Result<Duration, D::Error> {
-        let text = String::deserialize(reader)?;
-        humantime::parse_duration(&text).map_err(|error| {
-            D::Error::custom(format_args!(
-                "{text:?} is not a duration ({error}); write it as 30s or 2m"
-            ))
-        })
-    }
-}
-
-/// The configuration can't be used.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum ConfigError {
-    /// It is not TOML, or not a configuration of this service.
-    #[error("{0}")]
-    Toml(#[from] toml::de::Error),
-    /// Everybody could use it without signing in.
-    #[error(
-        "nobody signs in, so that everybody who reaches {0} could run benchmarks: set `sign_in`, or listen on a loopback address such as 127.0.0.1:7467"
-    )]
-    Open(SocketAddr),
-    /// Others on the network could read tokens and cookies.
-    #[error(
-        "tokens would cross the network in the clear: give `[tls]`, or listen on a loopback address, with a server before it that ends TLS, instead of {0}"
-    )]
-    Readable(SocketAddr),
-    /// Not a host: a URL, or a host with a port.
-    #[error("`gerrit_hosts`: {0:?} is not the name of a host; write it as googlesource.com")]
-    GerritHost(String),
-    /// People could sign in, and do nothing.
-    #[error(
-        "`[sign_in.roles]` names nobody, so that nobody who signs in could do anything: give roles, as viewer = [\"domain:example.org\"]"
-    )]
-    NoRoles,
-    /// A proxy that proves itself by a certificate shows it in TLS.
-    #[error("`sign_in.proxy.proof.certificate` needs `[tls]`: the proxy shows it to this service")]
-    ProxyWithoutTls,
-    /// A header that no request can have.
-    #[error("`sign_in.proxy.header` is not a name of a header: {0:?}")]
-    Header(String),
-    /// A value with which nothing could work.
-    #[error("`{name}` {problem}")]
-    Field {
-        /// Its place in the file.
-        name: String,
-        /// The problem.
-        problem: &'static str,
-    },
-    /// A worker without bots.
-    #[error(
-        "`worker.bots` names no bot; name those whose jobs this process takes, or leave `[worker]` out"
-    )]
-    NoBots,
-}
-
-/// The problem of a zero duration.
-const NO_TIME: &str = "must be longer than zero; write it as 30s or 2m";
-
-impl ConfigError {
-    fn field(name: &str, problem: &'static str) -> Self {
-        let name = name.to_owned();
-        Self::Field { name, problem }
-    }
 }
 
 impl Config {

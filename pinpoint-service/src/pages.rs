@@ -5,39 +5,29 @@ use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{MethodRouter, get, post};
+use axum::routing::{get, post};
 use axum::{Json, Router};
 use http::Method;
 use pinpoint_backends::store::{JobFilter, Order, Place, SCHEMA_VERSION};
 use serde_json::json;
 
+use crate::api::access::Access;
 use crate::api::grpc::errors;
-use crate::api::operations::{Access, Right};
+use crate::api::openapi;
 use crate::api::rest::Problem;
 use crate::auth::caller::Context;
 use crate::auth::sign_in;
-use crate::compat::older_page;
-use crate::state::{Phase, Service};
+#[cfg(feature = "published")]
+use crate::compat;
+use crate::page::{Page, open, seen};
+use crate::phase::Phase;
+use crate::state::Service;
 use crate::transport::metrics::METRICS;
 use crate::ui;
 
-/// A path that is not an RPC.
-pub(crate) struct Page {
-    pub(crate) method: Method,
-    pub(crate) path: &'static str,
-    pub(crate) access: Access,
-    pub(crate) handler: fn() -> MethodRouter<Service>,
-}
-
-pub(crate) const PAGES: &[Page] = &[
+static PAGES: &[Page] = &[
     open("/healthz", || get(async || "ok\n")),
     open("/readyz", || get(ready)),
-    seen("/json/jobs/list", || get(older_page::list)),
-    seen("/json/job/{id}", || get(older_page::job)),
-    seen("/benchmarks", || get(older_page::benchmarks)),
-    // A page for people, and names for programs.
-    seen("/bots", || get(ui::bots)),
-    seen("/stories", || get(older_page::stories)),
     open("/sign-in", || get(sign_in::begin)),
     Page {
         method: Method::POST,
@@ -52,12 +42,23 @@ pub(crate) const PAGES: &[Page] = &[
         access: Access::Anyone,
         handler: || post(sign_in::end),
     },
-    seen("/openapi.json", || get(crate::api::openapi::answer)),
+    seen("/openapi.json", || get(described)),
 ];
+
+/// All paths for programs.
+pub(crate) fn for_programs() -> impl Iterator<Item = &'static Page> {
+    let pages = PAGES.iter();
+    #[cfg(feature = "published")]
+    let pages = pages.chain(compat::PAGES);
+    pages
+}
 
 /// All paths, including pages for people.
 pub(crate) fn all() -> impl Iterator<Item = &'static Page> {
-    PAGES.iter().chain(ui::PAGES)
+    let pages = for_programs().chain(ui::PAGES);
+    #[cfg(feature = "published")]
+    let pages = pages.chain(compat::LINKS);
+    pages
 }
 
 /// The page at a path of the table.
@@ -65,52 +66,14 @@ pub(crate) fn of_route(path: &str) -> Option<&'static Page> {
     all().find(|page| page.path == path)
 }
 
+/// The path itself, if it is one of the table.
+pub(crate) fn path_of(path: &str) -> Option<&'static str> {
+    of_route(path).map(|page| page.path)
+}
+
 /// Returns true if a page of the table can be opened at this path.
 pub(crate) fn is_shown(path: &str) -> bool {
     all().any(|page| page.path == path && page.method == Method::GET)
-}
-
-/// A path for those who may see jobs.
-pub(crate) const fn seen(path: &'static str, handler: fn() -> MethodRouter<Service>) -> Page {
-    given(path, Right::See, handler)
-}
-
-/// A path that those with a right may get.
-pub(crate) const fn given(
-    path: &'static str,
-    right: Right,
-    handler: fn() -> MethodRouter<Service>,
-) -> Page {
-    Page {
-        method: Method::GET,
-        path,
-        access: Access::With(right),
-        handler,
-    }
-}
-
-/// A path that everybody may ask for.
-pub(crate) const fn open(path: &'static str, handler: fn() -> MethodRouter<Service>) -> Page {
-    Page {
-        method: Method::GET,
-        path,
-        access: Access::Anyone,
-        handler,
-    }
-}
-
-/// A path that those with a right may send a form to.
-pub(crate) const fn posted(
-    path: &'static str,
-    right: Right,
-    handler: fn() -> MethodRouter<Service>,
-) -> Page {
-    Page {
-        method: Method::POST,
-        path,
-        access: Access::With(right),
-        handler,
-    }
 }
 
 /// All pages, each after its check.
@@ -131,10 +94,15 @@ async fn gate(service: Service, page: &'static Page, mut request: Request, next:
         return Problem::from(errors::no_context()).into_response();
     };
     context.operation = page.path;
-    match context.admit(&service, page.access).await {
+    match service.admit(context, page.access).await {
         Ok(()) => next.run(request).await,
         Err(refused) => Problem::from(refused).into_response(),
     }
+}
+
+/// Describes the REST interface, these paths included.
+async fn described() -> Response {
+    openapi::answer(for_programs())
 }
 
 /// Reports whether jobs can be read, and the service is not about to end.
@@ -154,6 +122,7 @@ async fn ready(State(service): State<Service>) -> Response {
     let looked = async {
         let store = &service.store;
         store
+            .jobs()
             .list(&JobFilter::default(), Order::default(), &Place::First, 1)
             .await?;
         store.version().await

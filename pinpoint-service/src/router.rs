@@ -6,18 +6,23 @@ use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use http::request::Parts;
 use tonic::Status;
+use tonic::service::Routes;
 use tonic_health::ServingStatus;
 use tonic_web::GrpcWebLayer;
 use tower::{ServiceBuilder, ServiceExt};
 use tracing::Instrument;
 
+use crate::api::access::{Access, Right};
 use crate::api::grpc::{self, errors};
-use crate::api::operations::{self, Access, Right};
-use crate::api::rest;
+use crate::api::operations;
+use crate::api::rest::{self, is_grpc, refused};
 use crate::auth::browsers;
 use crate::auth::caller::Context;
 use crate::auth::sign_in::{self, Sender, SignIn, form_token};
-use crate::state::{Phase, Service};
+#[cfg(feature = "published")]
+use crate::compat;
+use crate::phase::Phase;
+use crate::state::Service;
 use crate::transport::requests::{self, Arrival};
 use crate::transport::{arriving, sending};
 use crate::{pages, ui};
@@ -44,29 +49,40 @@ pub async fn router(service: Service) -> Router {
     });
     let limits = service.limits.clone();
     limits.outbox().watch();
-    let grpc = grpc::router(&service, health);
+    let others = Routes::new(health);
+    #[cfg(feature = "published")]
+    let others = compat::add_services(others, &service);
+    let grpc = grpc::router(&service, others);
     let rest = rest::routes(&service, &grpc)
         .merge(pages::routes(&service))
         .method_not_allowed_fallback(async || rest::Problem::method());
     let methods = ServiceBuilder::new()
         .layer(GrpcWebLayer::new())
         .service(grpc);
+    let is_page: ui::IsPage = pages::is_shown;
+    let path_of: requests::PathOf = pages::path_of;
     rest.fallback(async move |request: Request| match is_grpc(&request) {
         true => methods.oneshot(request).await.into_response(),
         false => rest::Problem::path(request.uri().path()).into_response(),
     })
     .layer(from_fn_with_state(service.clone(), identify))
-    .layer(from_fn_with_state(service.clone(), ui::as_pages))
+    .layer(from_fn_with_state((service, is_page), ui::as_pages))
     .layer(from_fn(ui::compressed))
-    .layer(from_fn_with_state(limits.clone(), sending::counted))
-    .layer(from_fn_with_state(limits, arriving::counted))
-    .layer(from_fn(requests::watch))
+    .layer(from_fn_with_state(
+        limits.outbox().clone(),
+        sending::counted,
+    ))
+    .layer(from_fn_with_state(
+        limits.inbox().clone(),
+        arriving::counted,
+    ))
+    .layer(from_fn_with_state(path_of, requests::watch))
 }
 
 /// All routes: each with its method, its path, and the right that it needs; no right for public
 /// ones.
 pub fn operations() -> impl Iterator<Item = (&'static str, &'static str, Option<Right>)> {
-    let rest = operations::OPERATIONS.iter().flat_map(|operation| {
+    let rest = operations::all().flat_map(|operation| {
         let routes = operation.routes.iter();
         routes.map(|(method, path)| (method, *path, operation.access))
     });
@@ -168,15 +184,24 @@ fn of_user(mut response: Response, user: &str, context: Context) -> Response {
     response
 }
 
-/// An error, for a client of gRPC in the headers of HTTP.
-pub(crate) fn refused(is_grpc: bool, status: Status) -> Response {
-    match is_grpc {
-        true => status.into_http(),
-        false => rest::Problem::from(status).into_response(),
-    }
-}
+#[cfg(test)]
+mod tests {
+    use super::operations;
 
-pub(crate) fn is_grpc(request: &Request) -> bool {
-    let kind = request.headers().get(http::header::CONTENT_TYPE);
-    kind.is_some_and(|kind| kind.as_bytes().starts_with(b"application/grpc"))
+    #[test]
+    fn the_published_pinpoint_is_offered_with_its_feature() {
+        let paths: Vec<_> = operations().map(|(_, path, _)| path).collect();
+        let published = [
+            "/pinpoint/v1/",
+            "/json/",
+            "/benchmarks",
+            "/stories",
+            "/results/",
+        ];
+        for beginning in published {
+            let is_offered = paths.iter().any(|path| path.starts_with(beginning));
+            assert_eq!(is_offered, cfg!(feature = "published"), "{beginning}");
+        }
+        assert_eq!(paths.iter().filter(|path| **path == "/bots").count(), 1);
+    }
 }

@@ -15,7 +15,9 @@ use crate::jobs::commits::Commits;
 use crate::jobs::gerrit::Gerrit;
 use crate::jobs::machines::MeasuredJobs;
 use crate::jobs::watching::Watches;
-use crate::ui;
+use crate::phase::Phase;
+use crate::ui::job::feeds::Feeds;
+use crate::ui::job::kept::JobCache;
 
 /// The store, the bots and the rest that requests are answered from. Clones share it.
 #[derive(Debug, Clone)]
@@ -53,26 +55,14 @@ impl Service {
     }
 }
 
-/// A part of the life of a service.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Phase {
-    /// It answers.
-    #[default]
-    Serving,
-    /// It answers, and says that it is not ready: clients should send nothing more.
-    Leaving,
-    /// It answers what is under way. Streams end.
-    Ending,
-}
-
 /// Per-process caches. Losing them costs only time.
 #[derive(Debug, Default)]
 pub struct Caches {
     pub(crate) cursor_key: CursorKey,
     pub(crate) watches: Watches,
     pub(crate) measured_jobs: MeasuredJobs,
-    pub(crate) kept: ui::JobCache,
-    pub(crate) feeds: ui::Feeds,
+    pub(crate) kept: JobCache,
+    pub(crate) feeds: Feeds,
 }
 
 impl From<Watches> for Caches {

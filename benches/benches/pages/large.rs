@@ -184,14 +184,16 @@ impl Simulated {
             user: "nobody".into(),
             ..NewJob::new(self.spec.clone())?
         };
-        let id = store.create(&job).await?;
+        let id = store.jobs().create(&job).await?;
         let lease = store
-            .lease(&id, "simulated", Duration::from_secs(600))
+            .leases()
+            .grant(&id, "simulated", Duration::from_secs(600))
             .await?;
         store
-            .set_leased_state(&lease, JobState::Running, None, None)
+            .leases()
+            .set_state(&lease, JobState::Running, None, None)
             .await?;
-        let mut journal = store.leased_journal(&lease).await?;
+        let mut journal = store.journals().open_leased(&lease).await?;
         let (records, result) = match so_far {
             Some(records) => (records.to_vec(), None),
             None => {
@@ -206,9 +208,10 @@ impl Simulated {
             let outcome = serde_json::to_value(&result)?;
             let state = result.state();
             store
-                .set_leased_state(&lease, state, None, Some(&outcome))
+                .leases()
+                .set_state(&lease, state, None, Some(&outcome))
                 .await?;
-            store.release(&lease).await?;
+            store.leases().release(&lease).await?;
         }
         Ok(id)
     }

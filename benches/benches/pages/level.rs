@@ -64,7 +64,7 @@ pub(crate) async fn level(
     let count = count.min(records.len().saturating_sub(1));
     println!("\nOne page, {count} records");
     let id = simulated.job(store, Some(&records[..1])).await?;
-    let mut journal = store.journal(&id).await?;
+    let mut journal = store.journals().open(&id).await?;
     let mut browser = Browser::start();
     let url = format!("http://{}/jobs/{id}", service.address);
     browser.open(&url);

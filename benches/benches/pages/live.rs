@@ -37,7 +37,7 @@ const OBSERVER: &str = "
 
 /// Appends records at a fixed rate; returns the time it took.
 async fn append(store: &JobStore, id: &JobId, records: &[Record]) -> Result<(), Failure> {
-    let mut journal = store.journal(id).await?;
+    let mut journal = store.journals().open(id).await?;
     let mut ticks = tokio::time::interval(Duration::from_secs(1) / RECORDS);
     for record in records {
         ticks.tick().await;
@@ -118,7 +118,7 @@ async fn late(
     let seen: Vec<(usize, i64)> = (seen.as_array().into_iter().flatten())
         .filter_map(|it: &Value| Some((it[0].as_u64()? as usize, it[1].as_i64()?)))
         .collect();
-    let journal = store.journal(id).await?;
+    let journal = store.journals().open(id).await?;
     let (mut entries, mut last) = (Vec::new(), None);
     loop {
         let page = journal.entries_after(last, 1000).await?;

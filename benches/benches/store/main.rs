@@ -117,7 +117,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
 
 async fn measure(store: &JobStore, jobs: u64, factor: f64) -> Result<(), Box<dyn Error>> {
     // Rows made by the database are as the store would have written them.
-    let mut made = store.journal(&fill::id(1).parse_id()).await?;
+    let mut made = store.journals().open(&fill::id(1).parse_id()).await?;
     assert!(!made.records().await?.is_empty());
     lists(store, jobs, factor).await?;
     sorted(store, factor).await?;
@@ -208,6 +208,7 @@ async fn lists(store: &JobStore, jobs: u64, factor: f64) -> Result<(), Box<dyn E
             let filter = filter(i);
             let began = Instant::now();
             let page = store
+                .jobs()
                 .list(&filter, Order::default(), &Place::First, 50)
                 .await?;
             times.push(began.elapsed());
@@ -246,7 +247,10 @@ async fn lists(store: &JobStore, jobs: u64, factor: f64) -> Result<(), Box<dyn E
                     Place::After(id.into())
                 };
                 let began = Instant::now();
-                store.list(&filter, Order::default(), &place, 50).await?;
+                store
+                    .jobs()
+                    .list(&filter, Order::default(), &place, 50)
+                    .await?;
                 times.push(began.elapsed());
             }
             print(
@@ -276,7 +280,7 @@ async fn lists(store: &JobStore, jobs: u64, factor: f64) -> Result<(), Box<dyn E
         let mut times = Vec::new();
         for _ in 0..TIMES / 3 {
             let began = Instant::now();
-            store.count(&filter).await?;
+            store.jobs().count(&filter).await?;
             times.push(began.elapsed());
         }
         times.sort_unstable();
@@ -321,16 +325,17 @@ async fn sorted(store: &JobStore, factor: f64) -> Result<(), Box<dyn Error>> {
                     ascending: i % 2 == 0,
                 };
                 let began = Instant::now();
-                let page = store.list(&filter, order, &Place::First, 50).await?;
+                let page = store.jobs().list(&filter, order, &Place::First, 50).await?;
                 first.push(began.elapsed());
                 // Of a job that was listed elsewhere.
                 let middle = store
+                    .jobs()
                     .list(&filter, Order::default(), &Place::First, 50)
                     .await?;
                 let middle = middle.jobs.last().or(page.jobs.last());
                 let place = middle.map_or(Place::First, |job| Place::After(order.key_of(job)));
                 let began = Instant::now();
-                store.list(&filter, order, &place, 50).await?;
+                store.jobs().list(&filter, order, &place, 50).await?;
                 next.push(began.elapsed());
             }
             print(&format!("{what}, by {by:?}"), first, PAGE * factor);
@@ -356,7 +361,7 @@ async fn create(store: &JobStore) -> Result<(), Box<dyn Error>> {
             ..NewJob::default()
         };
         let began = Instant::now();
-        store.create(&job).await?;
+        store.jobs().create(&job).await?;
         times.push(began.elapsed());
     }
     times.sort_unstable();
@@ -381,8 +386,8 @@ impl ParseId for String {
 
 async fn append(store: &JobStore, factor: f64) -> Result<(), Box<dyn Error>> {
     for group in [1, 10, 100, 1000] {
-        let id = store.create(&NewJob::default()).await?;
-        let mut journal = store.journal(&id).await?;
+        let id = store.jobs().create(&NewJob::default()).await?;
+        let mut journal = store.journals().open(&id).await?;
         let groups = if group < 100 { 200 } else { 20_000 / group };
         let records: Vec<Record> = (0..group).map(run).collect();
         let began = Instant::now();
@@ -406,8 +411,8 @@ async fn append(store: &JobStore, factor: f64) -> Result<(), Box<dyn Error>> {
 }
 
 async fn open(store: &JobStore, factor: f64) -> Result<(), Box<dyn Error>> {
-    let id = store.create(&NewJob::default()).await?;
-    let mut journal = store.journal(&id).await?;
+    let id = store.jobs().create(&NewJob::default()).await?;
+    let mut journal = store.journals().open(&id).await?;
     for group in 0..10 {
         let records: Vec<Record> = (group * 1000..(group + 1) * 1000).map(run).collect();
         journal.append_all(&records).await?;
@@ -415,8 +420,8 @@ async fn open(store: &JobStore, factor: f64) -> Result<(), Box<dyn Error>> {
     let mut times = Vec::new();
     for _ in 0..20 {
         let began = Instant::now();
-        let job = store.get(id.as_str()).await?;
-        let records = store.journal(&job.id).await?.records().await?;
+        let job = store.jobs().get(&id).await?;
+        let records = store.journals().open(&job.id).await?.records().await?;
         times.push(began.elapsed());
         assert_eq!((records.len(), job.runs), (10_000, 10_000));
     }

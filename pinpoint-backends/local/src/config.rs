@@ -1,26 +1,26 @@
 //! The configuration of local jobs: how commits are built and run, and where files are.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use pinpoint_core::results::Format;
 use pinpoint_core::{Aggregate, CombinedCommit, Limits};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::build::build_store::BuildStore;
-use crate::git::mirrors::Mirrors;
+use crate::error::LocalError;
+use crate::git::repository_location::RepositoryLocation;
 use crate::process::cpus::CpuList;
 use crate::run::instructions::InstructionCounter;
-use crate::run::measures::MeasureChoice;
+use crate::run::measures::{MeasureChoice, RunMeasure};
 use crate::run::profiler::Profiling;
 
 /// The configuration by which a job builds and runs its commits. It is stored with the job, so that
 /// resuming needs nothing else.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LocalConfig {
-    /// The user's repository: any directory in it.
-    pub repository: PathBuf,
+    /// The user's repository, or that of a bot.
+    pub repository: RepositoryLocation,
     /// The states are builds made beforehand: directories, each of which takes its commit's place
     /// with an empty hash. Nothing is built, and no repository is needed;
     /// [`repository`](Self::repository) is ignored.
@@ -30,7 +30,7 @@ pub struct LocalConfig {
     #[serde(default)]
     pub repositories: BTreeMap<String, PathBuf>,
     /// The URLs from which machines without these clones fetch the repositories, by their names in
-    /// the job; that of the main one is the path above. Absent in jobs of earlier versions.
+    /// the job; that of the main one is the location above. Absent in jobs of earlier versions.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub urls: BTreeMap<String, String>,
     /// The good end, where the metric is found.
@@ -124,9 +124,13 @@ impl LocalConfig {
     /// The configuration of a command that runs in the work tree of each commit of a repository,
     /// with defaults for the rest: nothing is built, the format is recognized, one warmup run, one
     /// build at a time, and no limit on the size of finished builds.
-    pub fn new(repository: PathBuf, good: CombinedCommit, command: Vec<String>) -> Self {
+    pub fn new(
+        repository: impl Into<RepositoryLocation>,
+        good: CombinedCommit,
+        command: Vec<String>,
+    ) -> Self {
         Self {
-            repository,
+            repository: repository.into(),
             made: false,
             repositories: BTreeMap::new(),
             urls: BTreeMap::new(),
@@ -157,6 +161,61 @@ impl LocalConfig {
             paths: Vec::new(),
         }
     }
+
+    /// The benchmark's program in a work tree.
+    pub(crate) fn program(&self, tree: &Path) -> PathBuf {
+        let program = Path::new(&self.command[0]);
+        if self.command[0].contains('/') {
+            // An absolute path replaces the tree.
+            tree.join(program)
+        } else {
+            program.into()
+        }
+    }
+
+    /// Measures runs by the operating system, and not by their output.
+    ///
+    /// # Errors
+    ///
+    /// When a format for the output is set, or instructions can't be counted here.
+    pub fn measure_by(&mut self, measure: RunMeasure) -> Result<(), LocalError> {
+        self.ignore_output()?;
+        self.chart = Some(measure.chart().into());
+        if measure == RunMeasure::Instructions {
+            self.instructions = Some(InstructionCounter::available()?);
+        }
+        Ok(())
+    }
+
+    /// Like [`measure_by`](Self::measure_by), with the measure that separates the other state from
+    /// the good end most clearly, in a few runs of both before the search.
+    ///
+    /// # Errors
+    ///
+    /// When a format for the output is set.
+    pub fn choose_measure(&mut self, choice: MeasureChoice) -> Result<(), LocalError> {
+        self.ignore_output()?;
+        self.count_instructions_at_no_cost();
+        self.measure_choice = Some(choice);
+        self.every_chart = false;
+        Ok(())
+    }
+
+    fn ignore_output(&mut self) -> Result<(), LocalError> {
+        if !matches!(self.format, Format::Auto | Format::Time) || self.results.is_some() {
+            return Err(LocalError::MeasureOfOutput);
+        }
+        self.format = Format::Time;
+        Ok(())
+    }
+
+    /// Counts instructions along with the other measures, where the processor can.
+    pub fn count_instructions_at_no_cost(&mut self) {
+        if self.instructions.is_none() {
+            let counter = InstructionCounter::available().ok();
+            self.instructions = counter.filter(|it| *it == InstructionCounter::Processor);
+        }
+    }
 }
 
 /// Earlier versions always wrote the field, and null for the median.
@@ -179,16 +238,6 @@ pub struct Location {
     /// Almost always [`default_machine_dir`](super::default_machine_dir); two jobs with
     /// different ones disturb each other's measurements.
     pub machine_dir: PathBuf,
-}
-
-/// A machine's provisions for jobs created elsewhere.
-#[derive(Debug, Clone, Default)]
-pub struct Provisions {
-    /// The repositories of jobs that were created elsewhere, by their URLs. Absent where
-    /// jobs use the clones that they name.
-    pub mirrors: Option<Mirrors>,
-    /// The builds that machines share.
-    pub build_store: Option<BuildStore>,
 }
 
 /// The most requests that a [`LocalExecutor`](super::LocalExecutor) should get at once. It runs one

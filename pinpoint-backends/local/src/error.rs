@@ -7,11 +7,15 @@ use pinpoint_core::results::MetricDoubt;
 use pinpoint_core::{ExecutorError, NoMetric};
 use pinpoint_midpoint::{HistoryError, MidpointError};
 
-use crate::git::mirrors::MirrorError;
-use crate::git::repository::RepositoryError;
+use crate::git::mirror_error::MirrorError;
+use crate::git::repository_error::RepositoryError;
+use crate::process::child::Interrupted;
 use crate::process::cpus::CpuList;
+use crate::process::files::FileError;
+use crate::process::machine_lock::MachineDirError;
 use crate::run::outside_reads::OutsideRead;
 use crate::run::profiler::ProfilerError;
+use crate::trace::NoTracer;
 
 /// The local executor failed.
 #[derive(Debug, thiserror::Error)]
@@ -352,6 +356,55 @@ impl LocalError {
             ),
             _ => false,
         }
+    }
+}
+
+impl From<FileError> for LocalError {
+    fn from(error: FileError) -> Self {
+        match error {
+            FileError::Io {
+                action,
+                path,
+                source,
+            } => Self::Io {
+                action,
+                path,
+                source,
+            },
+            FileError::Damaged { path, source } => Self::Damaged { path, source },
+        }
+    }
+}
+
+impl From<Interrupted> for LocalError {
+    fn from(reason: Interrupted) -> Self {
+        match reason {
+            Interrupted::Canceled => Self::Canceled,
+            Interrupted::ShutDown => Self::ShutDown,
+            // It may succeed another time.
+            Interrupted::SupervisorKilled { program } => Self::Spawn {
+                program,
+                source: io::Error::new(
+                    io::ErrorKind::Interrupted,
+                    "its supervising process was killed",
+                ),
+            },
+        }
+    }
+}
+
+impl From<MachineDirError> for LocalError {
+    fn from(error: MachineDirError) -> Self {
+        match error {
+            MachineDirError::Foreign { path } => Self::ForeignMachineDir { path },
+            MachineDirError::Unusable { path, source } => Self::MachineDir { path, source },
+        }
+    }
+}
+
+impl From<NoTracer> for LocalError {
+    fn from(NoTracer { reason }: NoTracer) -> Self {
+        Self::NoTracer { reason }
     }
 }
 

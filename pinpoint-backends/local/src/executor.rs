@@ -14,23 +14,36 @@ use pinpoint_midpoint::{MidpointError, Repositories as _};
 use sha2::{Digest, Sha256};
 use tokio::sync::watch;
 
-use super::config::{LocalConfig, Location, Provisions};
+use super::config::{LocalConfig, Location};
 use super::error::LocalError;
 use super::sources::Sources;
+use crate::blocking::blocking;
 use crate::build::build_store::BuildStore;
 use crate::build::builds::Builds;
-use crate::build::maker::{BuildOutcome, Builder};
-use crate::build::workspace::Workspace;
+use crate::build::finished_build::BuildOutcome;
+use crate::build::maker::Builder;
 use crate::git::local_clones::LocalClones;
+use crate::git::mirrors::Mirrors;
 use crate::git::repository::Repository;
+use crate::git::workspace::Workspace;
 use crate::process::child::{CancelGuard, Processes};
 use crate::process::environment::Environment;
 use crate::process::files;
 use crate::process::machine_lock::MachineLock;
-use crate::process::sync::{blocking, locked};
+use crate::process::sync::locked;
 use crate::run::outside_reads;
 use crate::run::runner::Runner;
 use crate::run::settle::SettleWait;
+
+/// A machine's provisions for jobs created elsewhere.
+#[derive(Debug, Clone, Default)]
+pub struct Provisions {
+    /// The repositories of jobs that were created elsewhere, by their URLs. Absent where
+    /// jobs use the clones that they name.
+    pub mirrors: Option<Mirrors>,
+    /// The builds that machines share.
+    pub build_store: Option<BuildStore>,
+}
 
 /// Lists, builds and runs the commits of one job on this machine.
 ///
@@ -125,7 +138,8 @@ impl LocalExecutor {
         };
         let builds = Arc::new(builds);
         let user_trees = (sources.as_ref())
-            .map(|sources| outside_reads::user_trees(&sources.repository))
+            .filter(|sources| sources.repository.mirror.is_none())
+            .map(|sources| outside_reads::user_trees(&sources.repository.repository))
             .unwrap_or_default();
         let of = Arc::clone(&builds);
         Ok(Self {

@@ -60,12 +60,16 @@
 //! tags, branches or stashes makes them for the others, too. Commands get no variable whose name
 //! begins with `GIT_`. Outside of Linux a process that leaves its process group is not ended, and
 //! reads of the user's checkout are not detected.
+mod blocking;
 mod build;
+mod checkout;
+mod clean;
 mod config;
 pub mod doctor;
 mod error;
 mod executor;
 mod git;
+mod job_remarks;
 mod listed;
 mod process;
 mod run;
@@ -74,29 +78,33 @@ mod trace;
 
 pub use build::build_manifest::{BuildManifest, BuildManifestError};
 pub use build::build_store::BuildStore;
-pub use build::workspace::{CleanOptions, CleanReport, clean};
-pub use config::{LocalConfig, Location, Provisions, limits};
+#[doc(hidden)]
+pub use build::incomplete_checkout::LFS_PULL;
+pub use build::shrink::CleanReport;
+pub use checkout::{Checkout, CheckoutPair};
+pub use clean::{CleanOptions, clean};
+pub use config::{LocalConfig, Location, limits};
+#[doc(hidden)]
+pub use doctor::preconditions::check_machine_dir;
 pub use error::LocalError;
-pub use executor::LocalExecutor;
-pub use git::checkout::{Checkout, CheckoutPair};
+pub use executor::{LocalExecutor, Provisions};
 pub use git::commit_diff::FileChange;
 pub use git::commit_lookup::{CommitDetails, CommitName, NoCommitName};
 #[doc(hidden)]
 pub use git::history::same_repository;
 pub use git::history::{LocalHistory, LocalRepositories};
-#[doc(hidden)]
-pub use git::incomplete_checkout::LFS_PULL;
-pub use git::mirrors::{MirrorError, Mirrors};
+pub use git::mirror_error::MirrorError;
+pub use git::mirrors::Mirrors;
 pub use git::remote_url::{RemoteUrl, RemoteUrlError, RepositoryPattern, RepositoryPatternError};
-pub use git::repository::{Repository, RepositoryError};
+pub use git::repository::Repository;
+pub use git::repository_error::RepositoryError;
+pub use git::repository_location::RepositoryLocation;
 #[doc(hidden)]
 pub use listed::listed;
 pub use pinpoint_core::{Measure, Metric};
 pub use process::child::ignores_hangup;
 pub use process::cpus::{CpuList, CpuListError};
 pub use process::host::Host;
-#[doc(hidden)]
-pub use process::machine_lock::check_machine_dir;
 pub use process::machine_lock::default_machine_dir;
 pub use run::instructions::InstructionCounter;
 pub use run::measures::{MeasureChoice, RunMeasure};

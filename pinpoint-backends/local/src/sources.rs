@@ -9,14 +9,17 @@ use pinpoint_midpoint::{Between, History, HistoryError, MidpointError, Midpoints
 
 use super::config::LocalConfig;
 use super::error::LocalError;
+use crate::blocking::blocking;
 use crate::git::history::LocalRepositories;
-use crate::git::mirrors::{MirrorError, Mirrors};
-use crate::git::repository::{Hashes, Repository};
-use crate::process::sync::{blocking, locked};
+use crate::git::mirror_error::MirrorError;
+use crate::git::mirrors::{LocatedRepository, Mirrors};
+use crate::git::range::Hashes;
+use crate::git::repository::Repository;
+use crate::process::sync::locked;
 
 /// The source of a job's commits.
 pub(super) struct Sources {
-    pub(super) repository: Repository,
+    pub(super) repository: LocatedRepository,
     pub(super) repositories: LocalRepositories,
     pub(super) midpoints: Midpoints,
     paths: Vec<String>,
@@ -42,10 +45,10 @@ impl CommitsBetween {
 
 impl Sources {
     pub(super) fn open(config: &LocalConfig, state_dir: &Path) -> Result<Self, LocalError> {
-        let repository = Repository::discover(&config.repository)?;
+        let repository = Repository::at(&config.repository)?;
         let named = config.repositories.clone();
         let repositories = LocalRepositories::new(repository.clone(), named, state_dir);
-        Ok(Self::new(config, repository, repositories))
+        Ok(Self::new(config, repository.into(), repositories))
     }
 
     /// The sources of a job that was created elsewhere.
@@ -54,7 +57,7 @@ impl Sources {
         mirrors: Mirrors,
         state_dir: &Path,
     ) -> Result<Self, LocalError> {
-        let name = config.repository.to_string_lossy().into_owned();
+        let name = config.repository.to_string();
         let Some(url) = config.urls.get(&name) else {
             return Err(MirrorError::NoUrl { name }.into());
         };
@@ -65,7 +68,11 @@ impl Sources {
         Ok(Self::new(config, repository, repositories))
     }
 
-    fn new(config: &LocalConfig, repository: Repository, repositories: LocalRepositories) -> Self {
+    fn new(
+        config: &LocalConfig,
+        repository: LocatedRepository,
+        repositories: LocalRepositories,
+    ) -> Self {
         Self {
             midpoints: Midpoints::new(Arc::new(repositories.clone())),
             repositories,
@@ -157,11 +164,11 @@ impl Sources {
         if let Some(known) = locked(&self.path_ranges).get(&ends) {
             return Ok(Arc::clone(known));
         }
-        if let Some(mirror) = self.repository.mirror() {
+        if let Some(mirror) = &self.repository.mirror {
             mirror.bring(&ends.0, None).await?;
             mirror.bring(&ends.1, None).await?;
         }
-        let repository = self.repository.clone();
+        let repository = self.repository.repository.clone();
         let paths = self.paths.clone();
         let (lower, higher) = ends.clone();
         let range = blocking((), move || {

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 
 use crate::google::{
-    AddressError, Backoff, Client, Request, ServiceError, TokenSource, Tokens, Transport,
+    AddressError, Backoff, Client, HttpRequest, ServiceError, TokenSource, Tokens, Transport,
 };
 
 /// The address of the service.
@@ -91,7 +91,7 @@ impl fmt::Display for CommitPosition {
 
 /// The commit that a number or a hash means.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub struct Found {
+pub struct ResolvedCommit {
     /// The full hash.
     pub git_sha: String,
     /// The host without its domain: `chromium`.
@@ -102,7 +102,7 @@ pub struct Found {
     pub repo: String,
 }
 
-impl Found {
+impl ResolvedCommit {
     /// Returns whether it is a commit of this project, such as `chromium/src`.
     pub fn is_of(&self, project: &str) -> bool {
         self.repo == project
@@ -145,7 +145,10 @@ impl Crrev {
     /// # Errors
     ///
     /// When crrev cannot be asked.
-    pub async fn commit(&self, number_or_hash: &str) -> Result<Option<Found>, ServiceError> {
+    pub async fn commit(
+        &self,
+        number_or_hash: &str,
+    ) -> Result<Option<ResolvedCommit>, ServiceError> {
         let is_plain = number_or_hash
             .bytes()
             .all(|byte| byte.is_ascii_alphanumeric());
@@ -153,14 +156,14 @@ impl Crrev {
             return Ok(None);
         }
         let path = format!("/_ah/api/crrev/v1/redirect/{number_or_hash}");
-        let read = |answer: crate::google::Answer| {
+        let read = |answer: crate::google::HttpResponse| {
             let answer = self.0.successful(answer)?;
             serde_json::from_slice(&answer.body).map_err(|error| ServiceError::Unreadable {
                 service: self.0.service(),
                 reason: error.to_string(),
             })
         };
-        match self.0.call(&Request::get(path), read).await {
+        match self.0.call(&HttpRequest::get(path), read).await {
             Err(error) if error.is_not_found() => Ok(None),
             other => other.map(Some),
         }

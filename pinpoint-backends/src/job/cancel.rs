@@ -17,46 +17,60 @@ const NOTICE_TIMEOUT: Duration = Duration::from_secs(1);
 /// The time after a lease has expired until the job is taken.
 const MARGIN: Duration = Duration::from_secs(5);
 
-/// Ends a job of this machine on this request, and returns its state. Another process that works on
-/// it is asked to end it, and waited for with this patience. Unless that is zero, the wait lasts at
-/// least until its first lease has expired, in case it is dead. `waits` is called once with the
-/// reason for waiting: [`JobError::Locked`] or [`StoreError::Leased`]. Builds and runs in progress
-/// elsewhere are ended by `worker`.
+/// The way in which [`cancel`] ends a job.
+#[derive(Clone, Copy)]
+pub struct CancelOptions<'a> {
+    /// The owner of the lease under which this process ends it.
+    pub owner: &'a str,
+    /// The state directory.
+    pub state_dir: &'a Path,
+    /// The patience with another process that works on the job. Unless it is zero, the wait lasts
+    /// at least until its first lease has expired, in case it is dead.
+    pub patience: Duration,
+    /// The request that the job keeps.
+    pub request: &'a CancelRequest,
+    /// Ends builds and runs in progress elsewhere.
+    pub worker: Option<Worker<'a>>,
+}
+
+/// Ends a job of this machine on a request, and returns its state. Another process that works on it
+/// is asked to end it, and waited for. `waits` is called once with the reason for waiting:
+/// [`JobError::Locked`] or [`StoreError::Leased`].
 ///
 /// # Errors
 ///
 /// [`JobError::Locked`] or [`StoreError::Leased`] when the other process still works on it: the
 /// request stands. When the job can't be ended. A job in LUCI on which no process works needs a
 /// worker, unless it was imported: it has no requests here.
-#[expect(clippy::too_many_arguments, reason = "each is of another kind")]
 pub async fn cancel(
     store: &JobStore,
     id: &JobId,
-    owner: &str,
-    state_dir: &Path,
-    patience: Duration,
-    request: &CancelRequest,
-    worker: Option<Worker<'_>>,
+    options: &CancelOptions<'_>,
     waits: impl FnOnce(&JobError),
 ) -> Result<JobState, JobError> {
     let asked = Instant::now();
-    let job_dir = job_dir(state_dir, id.as_str());
+    let job_dir = job_dir(options.state_dir, id.as_str());
     let mut waits = Some(waits);
     let mut until = None;
     let taken = loop {
-        match TakenJob::take(store, id, owner, &job_dir).await {
+        match TakenJob::take(store, id, options.owner, &job_dir).await {
             Err(
                 held @ (JobError::Locked(LockError::Held { .. })
                 | JobError::Store(StoreError::Leased { .. })),
             ) => {
                 // More than once: a process that has just started working on the job clears earlier
                 // requests.
-                match store.request_cancel(id, request, None).await {
+                match store
+                    .cancellations()
+                    .request(id, options.request, None)
+                    .await
+                {
                     // It has ended, and is about to be released.
                     Err(StoreError::Transition { .. }) => {}
                     asked => asked?,
                 }
-                let until = *until.get_or_insert_with(|| asked + longest_wait(patience, &held));
+                let until =
+                    *until.get_or_insert_with(|| asked + longest_wait(options.patience, &held));
                 if Instant::now() >= until {
                     return Err(held);
                 }
@@ -74,9 +88,7 @@ pub async fn cancel(
     let ended = match taken.job().state {
         // By the process that received the request.
         state @ (JobState::Canceled | JobState::Completed) => Ok(state),
-        JobState::Pending | JobState::Running | JobState::Failed => {
-            cancel_taken(store, &taken, state_dir, request, worker).await
-        }
+        _ => cancel_taken(store, &taken, options).await,
     };
     taken.release().await;
     ended
@@ -96,23 +108,24 @@ fn longest_wait(patience: Duration, held: &JobError) -> Duration {
 async fn cancel_taken(
     store: &JobStore,
     taken: &TakenJob,
-    state_dir: &Path,
-    request: &CancelRequest,
-    worker: Option<Worker<'_>>,
+    options: &CancelOptions<'_>,
 ) -> Result<JobState, JobError> {
     let job = taken.job();
     let config = JobConfig::of(job).unwrap_or_default();
-    if worker.is_none() && config.luci.is_some() && !job.imported {
+    if options.worker.is_none() && config.luci.is_some() && !job.imported {
         return Err(JobError::InLuci {
             job: job.id.clone(),
         });
     }
-    store.request_cancel(&job.id, request, None).await?;
-    if let Some(worker) = worker {
+    store
+        .cancellations()
+        .request(&job.id, options.request, None)
+        .await?;
+    if let Some(worker) = options.worker {
         return taken.cancel_with(worker).await;
     }
     // Its commits have names only where its repository is; ending it needs none.
-    let (state_dir, id) = (state_dir.to_owned(), job.id.clone());
+    let (state_dir, id) = (options.state_dir.to_owned(), job.id.clone());
     // It runs git, and may wait for the disk.
     let open = move || (config.local).and_then(|it| open_local(&it, &state_dir, &id).ok());
     let local = tokio::task::spawn_blocking(open).await.ok().flatten();

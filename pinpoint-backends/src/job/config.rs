@@ -3,17 +3,16 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use pinpoint_core::{FindMetric, JobSpec};
+use pinpoint_core::FindMetric;
 use serde::{Deserialize, Serialize};
 
 use super::files::PATCH;
-use super::stored::written;
 use super::{Explained, JobError, TraceParent};
 use crate::job_dir;
 use crate::local::{
     LocalConfig, LocalError, LocalExecutor, Location, Provisions, default_machine_dir,
 };
-use crate::store::{Job, JobId, NewJob};
+use crate::store::{Job, JobId};
 
 /// The configuration of a job's execution. It is stored with the job, so that another process can
 /// resume it.
@@ -117,20 +116,6 @@ pub fn inherited_values(names: &[String]) -> Result<BTreeMap<String, String>, Jo
         }),
     };
     names.iter().map(value).collect()
-}
-
-/// A new job as [`NewJob::new`] makes it, with this configuration and its repository.
-///
-/// # Errors
-///
-/// When the spec asks for a search that can't be made.
-pub fn new_job(spec: &JobSpec, config: &JobConfig) -> Result<NewJob, JobError> {
-    let repository = (config.local.as_ref()).map(|local| local.repository.display().to_string());
-    Ok(NewJob {
-        repository: repository.unwrap_or_default(),
-        config: written(config)?,
-        ..NewJob::new(spec.clone())?
-    })
 }
 
 /// Opens the executor that lists, builds and runs a job's commits on this machine.

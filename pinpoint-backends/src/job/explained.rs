@@ -10,13 +10,15 @@ use std::path::{Path, PathBuf};
 use pinpoint_core::job::{BisectionResult, JobResult, NamedCulprit, PairwiseResult};
 use pinpoint_core::results::Format;
 use pinpoint_core::{
-    Answered, CombinedCommit, Direction, EffectOf, FindMetric, Limits, PairwiseSpec, Position,
-    Report, Status, Task, Usage, Variant, direction_of, is_memory,
+    Answered, CombinedCommit, Direction, EffectOf, FindMetric, PairwiseSpec, Position, Report,
+    Status, Task, Usage, Variant, direction_of, is_memory,
 };
 use serde::{Deserialize, Serialize};
 
-use super::{JobConfig, JobError, spec_of};
-use crate::local::{LocalConfig, LocalError, NOT_KEPT, Profiling, kept_profiles, limits};
+use super::{JobConfig, JobError, JobRequest, spec_of};
+use crate::local::{
+    LocalConfig, LocalError, NOT_KEPT, Profiling, RepositoryLocation, kept_profiles,
+};
 use crate::store::{Job, JobId};
 
 /// The chart of the runs of an explanation.
@@ -37,7 +39,7 @@ pub struct Explained {
     pub difference: Option<f64>,
     /// The changes; absent if unknown.
     #[serde(default)]
-    pub changes: Option<Changes>,
+    pub changes: Option<ExplainedChanges>,
     /// Functions of the base that have another name in the experiment.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub same: Vec<(String, String)>,
@@ -52,11 +54,11 @@ pub struct Explained {
 /// The location of the changes between two states.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Changes {
+pub enum ExplainedChanges {
     /// Between two commits of a repository; the first parent if none is named.
     Commits {
-        /// Any directory of the repository.
-        repository: PathBuf,
+        /// The repository.
+        repository: RepositoryLocation,
         /// The full hash of the older one.
         from: Option<String>,
         /// That of the newer one.
@@ -100,6 +102,9 @@ pub enum NotExplicable {
         "job {0} was built and run by functions of a program, so that its runs can't be profiled here; record profiles where they run, and compare those"
     )]
     Elsewhere(JobId),
+    /// It is of a kind that can't be explained.
+    #[error("job {0} is of a kind whose results can't be explained by this version")]
+    UnsupportedKind(JobId),
     /// It is an explanation itself.
     #[error("job {0} is an explanation")]
     Explanation(JobId),
@@ -113,11 +118,10 @@ struct Sides {
     base: Variant,
     experiment: Variant,
     difference: Option<f64>,
-    changes: Option<Changes>,
+    changes: Option<ExplainedChanges>,
 }
 
-/// The question and the configuration of a job that explains the result of another in this many
-/// pairs of runs. Of several culprits it is the first, or the one whose hash begins with these
+/// The request for a job that explains the result of another in this many pairs of runs. Of several culprits it is the first, or the one whose hash begins with these
 /// digits.
 ///
 /// Of a job in LUCI, the configuration of its executor is that of the job: the executor decides how
@@ -132,7 +136,7 @@ pub fn explain_job(
     culprit: Option<&str>,
     profiling: Profiling,
     pairs: u32,
-) -> Result<(PairwiseSpec, JobConfig), NotExplicable> {
+) -> Result<JobRequest, NotExplicable> {
     let config = JobConfig::of(job)?;
     if config.explains.is_some() {
         return Err(NotExplicable::Explanation(job.id.clone()));
@@ -143,26 +147,29 @@ pub fn explain_job(
     let local = config.local.as_ref();
     let direction = spec_of(job)?.direction();
     let sides = match result {
-        JobResult::Bisection(result) => of_culprit(job, result, culprit, direction, local)?,
-        JobResult::CulpritFinder(result) => {
-            of_culprit(job, &result.search, culprit, direction, local)?
-        }
         JobResult::Pairwise(_) if culprit.is_some() => {
             return Err(NotExplicable::NoChoice(job.id.clone()));
         }
         JobResult::Pairwise(result) => of_pair(result, local),
+        result => match result.bisection() {
+            Some(result) => of_culprit(job, result, culprit, direction, local)?,
+            None => return Err(NotExplicable::UnsupportedKind(job.id.clone())),
+        },
     };
     let spec = PairwiseSpec {
         chart: Some(CHART.into()),
         direction: Direction::Down,
         pairs,
         profiled: true,
-        limits: local.map_or_else(Limits::default, |local| limits(local.build_jobs)),
-        ..PairwiseSpec::new(sides.base.clone(), sides.experiment)
+        ..PairwiseSpec::new(sides.base, sides.experiment)
+    };
+    let request = match config.local {
+        Some(local) => JobRequest::local(spec, profiled(local, profiling)),
+        None => JobRequest::new(spec, JobConfig::default()),
     };
     let in_luci = config.luci.is_some();
     let config = JobConfig {
-        local: (config.local).map(|local| profiled(local, sides.base, profiling)),
+        local: request.config.local,
         luci: config.luci,
         // Many tasks are requested at once: one run before them shows whether they leave profiles.
         find_metric: in_luci.then(FindMetric::default),
@@ -175,19 +182,15 @@ pub fn explain_job(
         }),
         ..JobConfig::default()
     };
-    Ok((spec, config))
+    Ok(JobRequest { config, ..request })
 }
 
 /// The configuration of profiled runs on this machine.
-fn profiled(local: LocalConfig, base: Variant, profiling: Profiling) -> LocalConfig {
+fn profiled(local: LocalConfig, profiling: Profiling) -> LocalConfig {
     let is_exact = profiling.profiler.is_exact();
     LocalConfig {
-        good: base.commit,
-        good_arguments: base.arguments,
-        good_env: base.env,
         format: Format::Time,
         chart: Some(CHART.into()),
-        every_chart: false,
         instructions: None,
         measure_choice: None,
         run_aggregate: None,
@@ -276,9 +279,9 @@ fn worse(change: f64, direction: Direction) -> Option<f64> {
     .filter(|change| change.is_finite())
 }
 
-fn changes_of(culprit: &NamedCulprit, local: &LocalConfig) -> Option<Changes> {
+fn changes_of(culprit: &NamedCulprit, local: &LocalConfig) -> Option<ExplainedChanges> {
     if let Some((from, to)) = culprit.plain_ends() {
-        return Some(Changes::Commits {
+        return Some(ExplainedChanges::Commits {
             repository: local.repository.clone(),
             from: Some(from.into()),
             to: to.into(),
@@ -287,11 +290,11 @@ fn changes_of(culprit: &NamedCulprit, local: &LocalConfig) -> Option<Changes> {
     let blamed = &culprit.blamed;
     let is_main = blamed.repository == culprit.commit.main.repository;
     let repository = match is_main {
-        true => Some(&local.repository),
-        false => local.repositories.get(&blamed.repository),
+        true => local.repository.clone(),
+        false => local.repositories.get(&blamed.repository)?.clone().into(),
     };
-    Some(Changes::Commits {
-        repository: repository?.clone(),
+    Some(ExplainedChanges::Commits {
+        repository,
         from: None,
         to: blamed.git_hash.clone(),
     })
@@ -301,14 +304,14 @@ fn changes_between(
     base: &CombinedCommit,
     experiment: &CombinedCommit,
     local: &LocalConfig,
-) -> Option<Changes> {
+) -> Option<ExplainedChanges> {
     if local.made || base.main.repository != experiment.main.repository {
         return None;
     }
     match base.main.git_hash == experiment.main.git_hash {
-        true if base.patch != experiment.patch => local.patch.clone().map(Changes::Patch),
+        true if base.patch != experiment.patch => local.patch.clone().map(ExplainedChanges::Patch),
         true => None,
-        false => Some(Changes::Commits {
+        false => Some(ExplainedChanges::Commits {
             repository: local.repository.clone(),
             from: Some(base.main.git_hash.clone()),
             to: experiment.main.git_hash.clone(),
@@ -417,7 +420,7 @@ mod tests {
                 keep: 1,
                 dwarf_if_needed: false,
             };
-            let profiled = profiled(local.clone(), commit.clone().into(), profiling);
+            let profiled = profiled(local.clone(), profiling);
             profiled.timeout.unwrap().as_secs()
         };
         assert_eq!(seconds(Profiler::Perf), 3);

@@ -47,7 +47,7 @@ pub async fn fetch_files(store: &JobStore, id: &JobId, job_dir: &Path) -> Result
 }
 
 async fn fetch(store: &JobStore, id: &JobId, job_dir: &Path) -> Result<Vec<JobFile>, StoreError> {
-    let mut files = store.files(id).await?;
+    let mut files = store.files().list(id).await?;
     // Names from elsewhere may not lead outside.
     files.retain(|file| {
         let name = &*file.known.name;
@@ -167,7 +167,7 @@ impl Keeper {
         job_dir: &Path,
     ) -> Result<Self, StoreError> {
         let mut kept = StoredJobFiles::default();
-        for file in store.files(lease.id()).await? {
+        for file in store.files().list(lease.id()).await? {
             let name = &*file.known.name;
             if is_changing(&file) || name == PATCH {
                 let path = job_dir.join(name);
@@ -297,7 +297,11 @@ impl Files {
             return Ok(());
         }
         let known = new_file(name);
-        let added = self.store.append_file(&self.lease, &known, &content).await;
+        let added = self
+            .store
+            .files()
+            .append(&self.lease, &known, &content)
+            .await;
         added.map_err(io::Error::other)?;
         kept.outputs += size;
         Ok(())
@@ -305,7 +309,7 @@ impl Files {
 
     /// The bytes of outputs that the store has, from all machines.
     async fn outputs_of_all(&self) -> Result<u64, StoreError> {
-        let sizes = self.store.file_sizes(self.lease.id()).await?;
+        let sizes = self.store.files().sizes(self.lease.id()).await?;
         let outputs = sizes.iter().filter(|(name, _)| is_output(name));
         Ok(outputs.map(|(_, size)| size).sum())
     }
@@ -321,8 +325,8 @@ impl Files {
                 return Ok(());
             }
             let added = match self.shared {
-                true => self.store.add_to_file(&self.lease, name, &more).await,
-                false => self.store.append_file(&self.lease, known, &more).await,
+                true => self.store.files().add(&self.lease, name, &more).await,
+                false => self.store.files().append(&self.lease, known, &more).await,
             };
             if !added.map_err(io::Error::other)? {
                 kept.full.push(name.into());
@@ -341,7 +345,11 @@ impl Files {
             return Ok(());
         }
         let anew = new_file(name);
-        let added = self.store.append_file(&self.lease, &anew, &content).await;
+        let added = self
+            .store
+            .files()
+            .append(&self.lease, &anew, &content)
+            .await;
         added.map_err(io::Error::other)?;
         kept.changing.insert(name.into(), content);
         Ok(())
@@ -434,9 +442,10 @@ mod tests {
             files: &damaged,
             ..Creation::default()
         };
-        let id = store.create_with(&job, &creation).await.unwrap().id;
+        let id = store.jobs().create_with(&job, &creation).await.unwrap().id;
         let lease = store
-            .lease(&id, "ada", Duration::from_secs(3600))
+            .leases()
+            .grant(&id, "ada", Duration::from_secs(3600))
             .await
             .unwrap();
         let here = directory.path().join("job");
@@ -446,7 +455,7 @@ mod tests {
         fs::create_dir_all(&here).unwrap();
         let kept = async || {
             keeper.keep().await;
-            let files = store.files(&id).await.unwrap();
+            let files = store.files().list(&id).await.unwrap();
             files
                 .into_iter()
                 .map(|file| file.content)
@@ -469,9 +478,9 @@ mod tests {
             kind: "bisection".into(),
             ..NewJob::default()
         };
-        let id = store.create(&job).await.unwrap();
+        let id = store.jobs().create(&job).await.unwrap();
         let time = Duration::from_secs(3600);
-        let lease = store.lease(&id, "ada", time).await.unwrap();
+        let lease = store.leases().grant(&id, "ada", time).await.unwrap();
         let file = directory.path().join("sessions.jsonl");
         for polls in 0..20 {
             let keeper = Keeper::begin(&store, &lease, directory.path())
@@ -490,7 +499,7 @@ mod tests {
             });
             some.await;
             // It would wait for half a minute, and then fail.
-            store.create(&job).await.unwrap();
+            store.jobs().create(&job).await.unwrap();
             // Only one keeper runs at a time.
             if !ended {
                 keeping.await;

@@ -90,7 +90,7 @@
 //!     ..BisectionSpec::new(Range::Between { good: commit(0), bad: commit(9) })
 //! };
 //! let job = NewJob { title: "the slow number".into(), ..NewJob::new(spec)? };
-//! let id = store.create(&job).await?;
+//! let id = store.jobs().create(&job).await?;
 //!
 //! // From here on the same again after a kill: nothing that was recorded is done twice.
 //! let owner = owner(state_dir, "this machine")?;
@@ -105,47 +105,52 @@
 //! # }
 //! ```
 
-#[cfg(feature = "api")]
-mod asked;
 #[cfg(feature = "local")]
 mod cancel;
 #[cfg(feature = "local")]
 mod config;
+#[cfg(feature = "api")]
+mod configured;
 mod error;
 #[cfg(feature = "local")]
 mod explained;
 mod files;
 mod proof;
+#[cfg(feature = "local")]
+mod request;
 #[cfg(feature = "api")]
-mod requested;
+mod scheduled;
 mod stored;
 mod taken;
 mod trace;
 mod waiting;
 
+#[cfg(feature = "local")]
+pub use cancel::{CancelOptions, cancel};
+#[cfg(feature = "local")]
+pub use config::{CommandLine, JobConfig, inherited_values, open_local, open_provided};
 #[cfg(feature = "api")]
-pub use asked::Question;
-#[cfg(feature = "local")]
-pub use cancel::cancel;
-#[cfg(feature = "local")]
-pub use config::{CommandLine, JobConfig, inherited_values, new_job, open_local, open_provided};
+pub use configured::{RequestError, WorkloadRequest};
 pub use error::JobError;
 #[cfg(feature = "temporal")]
 pub(crate) use error::is_infrastructure;
 #[cfg(feature = "local")]
 pub use explained::{
-    Changes, Explained, MissingProfile, NotExplicable, ProfilePair, explain_job, profile_pairs,
+    Explained, ExplainedChanges, MissingProfile, NotExplicable, ProfilePair, explain_job,
+    profile_pairs,
 };
 pub use files::{PATCH, fetch_files};
+#[cfg(feature = "local")]
+pub use request::{JobRequest, RequestedMeasure};
 #[cfg(feature = "api")]
-pub use requested::{JobRequest, RequestError};
+pub use scheduled::ScheduleRequest;
 pub use stored::{kind_of, machine_of, spec_of, stored_result};
 #[cfg(feature = "temporal")]
 pub(crate) use taken::message;
-pub use taken::{TakenJob, Worker};
+pub use taken::{TakeOptions, TakenJob, Worker};
 #[cfg(feature = "temporal")]
 pub(crate) use trace::trace_end;
 pub use trace::{NoTraceParent, TraceParent};
 #[cfg(feature = "temporal")]
 pub(crate) use waiting::ON_TEMPORAL;
-pub use waiting::{Waiting, interrupted, waiting};
+pub use waiting::{WaitingReason, interrupted, waiting};

@@ -32,21 +32,11 @@ pub fn kind_of(job: &Job) -> Result<JobKind, JobError> {
 ///
 /// When its kind is unknown, or its spec can't be read.
 pub fn spec_of(job: &Job) -> Result<JobSpec, JobError> {
-    fn read<T: for<'a> Deserialize<'a> + Into<JobSpec>>(job: &Job) -> Result<JobSpec, JobError> {
-        match T::deserialize(&job.spec) {
-            Ok(spec) => Ok(spec.into()),
-            Err(source) => Err(JobError::Unreadable {
-                job: job.id.clone(),
-                what: "spec",
-                source,
-            }),
-        }
-    }
-    match kind_of(job)? {
-        JobKind::Pairwise => read::<pinpoint_core::PairwiseSpec>(job),
-        JobKind::CulpritFinder => read::<pinpoint_core::CulpritFinderSpec>(job),
-        _ => read::<pinpoint_core::BisectionSpec>(job),
-    }
+    JobSpec::deserialize_as(kind_of(job)?, &job.spec).map_err(|source| JobError::Unreadable {
+        job: job.id.clone(),
+        what: "spec",
+        source,
+    })
 }
 
 /// The result that a job ended with, if it has one.
@@ -58,11 +48,7 @@ pub fn stored_result(job: &Job) -> Result<Option<JobResult>, JobError> {
     let Some(outcome) = &job.outcome else {
         return Ok(None);
     };
-    let result = match kind_of(job)? {
-        JobKind::Pairwise => Deserialize::deserialize(outcome).map(JobResult::Pairwise),
-        JobKind::CulpritFinder => Deserialize::deserialize(outcome).map(JobResult::CulpritFinder),
-        _ => Deserialize::deserialize(outcome).map(JobResult::Bisection),
-    };
+    let result = JobResult::deserialize_as(kind_of(job)?, outcome);
     result.map(Some).map_err(|source| JobError::Unreadable {
         job: job.id.clone(),
         what: "outcome",

@@ -11,8 +11,8 @@ use futures_util::future::join_all;
 use pinpoint_core::Record;
 use pinpoint_core::job::{JobResult, ResultSource};
 use pinpoint_core::{
-    DriveError, DriveEvent, Engine, Executor, JobMachine, JobOutcome, JobState, Journal, Machine,
-    Stop, Task, Ticket, drive_watched, replay,
+    DriveError, DriveEvent, Driver, Engine, Executor, JobMachine, JobOutcome, JobState, Journal,
+    Machine, Stop, Task, Ticket, replay,
 };
 use serde_json::Value;
 use tracing::{Instrument, Span, info_span};
@@ -49,6 +49,19 @@ pub struct Worker<'a> {
     pub executor: &'a dyn Executor,
     /// Names the commits of the result.
     pub source: &'a dyn ResultSource,
+}
+
+/// The way in which [`TakenJob::take_next`] takes a job.
+#[derive(Debug, Clone, Copy)]
+pub struct TakeOptions<'a> {
+    /// The keys of which one has to have signed the job, if only signed ones are taken.
+    pub trusted: Option<&'a [PublicKey]>,
+    /// The owner of the lease.
+    pub owner: &'a str,
+    /// The state directory.
+    pub state_dir: &'a Path,
+    /// The time after which the lease expires, unless it is renewed.
+    pub lease: Duration,
 }
 
 /// A job that only this process works on.
@@ -89,10 +102,10 @@ impl TakenJob {
             source,
         })?;
         let lock = lock(store, id, owner, job_dir).await?;
-        let lease = store.lease(id, owner, LEASE).await?;
+        let lease = store.leases().grant(id, owner, LEASE).await?;
         // Read only now: another process may have written to it before.
         let read = async {
-            let job = store.get(id.as_str()).await?;
+            let job = store.jobs().get(id).await?;
             kind_of(&job)?;
             Ok((job, Keeper::begin(store, &lease, job_dir).await?))
         };
@@ -111,15 +124,14 @@ impl TakenJob {
             }),
             Err(error) => {
                 // A lease that can't be released expires by itself.
-                let _ = store.release(&lease).await;
+                let _ = store.leases().release(&lease).await;
                 Err(error)
             }
         }
     }
 
-    /// Takes the oldest fitting job without a worker, for this time unless the lease is renewed, as
-    /// [`work`](Self::work) does; with `trusted`, the oldest signed by one of these keys. A request
-    /// to cancel the job stands, and is carried out by `work`.
+    /// Takes the oldest fitting job without a worker; [`work`](Self::work) renews its lease. A
+    /// request to cancel the job stands, and is carried out by `work`.
     ///
     /// # Errors
     ///
@@ -128,14 +140,22 @@ impl TakenJob {
     pub async fn take_next(
         store: &JobStore,
         filter: &JobFilter,
-        trusted: Option<&[PublicKey]>,
-        owner: &str,
-        state_dir: &Path,
-        lease_time: Duration,
+        options: TakeOptions<'_>,
     ) -> Result<Option<Self>, JobError> {
+        let TakeOptions {
+            trusted,
+            owner,
+            state_dir,
+            lease: lease_time,
+        } = options;
         let taken = match trusted {
-            None => store.take(filter, owner, lease_time).await?,
-            Some(keys) => store.take_signed(filter, keys, owner, lease_time).await?,
+            None => store.leases().take(filter, owner, lease_time).await?,
+            Some(keys) => {
+                store
+                    .leases()
+                    .take_signed(filter, keys, owner, lease_time)
+                    .await?
+            }
         };
         let Some((job, lease)) = taken else {
             return Ok(None);
@@ -145,14 +165,14 @@ impl TakenJob {
             Ok(lock) => lock,
             Err(error) => {
                 // Another machine may be able to do it.
-                store.release(&lease).await?;
+                store.leases().release(&lease).await?;
                 return Err(error.into());
             }
         };
         let files = match Keeper::begin(store, &lease, &job_dir).await {
             Ok(files) => files,
             Err(error) => {
-                store.give_up_damaged(&lease, &error).await?;
+                store.leases().give_up_damaged(&lease, &error).await?;
                 return Err(error.into());
             }
         };
@@ -184,11 +204,11 @@ impl TakenJob {
         state_dir: &Path,
         lease_time: Duration,
     ) -> Result<Self, JobError> {
-        let lease = store.share_lease(id, owner, lease_time).await?;
+        let lease = store.leases().share(id, owner, lease_time).await?;
         let job_dir = job_dir(state_dir, id.as_str());
         let lock = acquired(&job_dir).await?;
         let files = Keeper::begin_shared(store, &lease, &job_dir).await?;
-        let job = store.get(id.as_str()).await?;
+        let job = store.jobs().get(id).await?;
         Ok(Self {
             store: store.clone(),
             worked_before: worked(&job),
@@ -230,7 +250,7 @@ impl TakenJob {
     /// Opens the journal, so that others can add to it, too.
     #[cfg(feature = "temporal")]
     pub(crate) async fn journal(&self) -> Result<JobJournal, StoreError> {
-        self.store.leased_journal(&self.lease).await
+        self.store.journals().open_leased(&self.lease).await
     }
 
     /// Ends a job whose journal is complete, and returns its result, or marks it as failed, for
@@ -316,9 +336,11 @@ impl TakenJob {
         match error {
             JobError::Store(StoreError::LeaseLost { .. }) => Ok(()),
             JobError::Interrupted => self.set_state(JobState::Pending, None, None).await,
-            error if error.is_infrastructure() => {
-                Ok(self.store.put_back(&self.lease, &shortened(reason)).await?)
-            }
+            error if error.is_infrastructure() => Ok(self
+                .store
+                .leases()
+                .put_back(&self.lease, &shortened(reason))
+                .await?),
             _ => self.set_state(JobState::Failed, Some(reason), None).await,
         }
     }
@@ -336,7 +358,7 @@ impl TakenJob {
     ) -> Result<T, JobError> {
         if !self.is_assigned {
             // Earlier requests: the job is to continue.
-            self.store.clear_cancel(&self.job.id).await?;
+            self.store.cancellations().clear(&self.job.id).await?;
         }
         tokio::select! {
             biased;
@@ -424,8 +446,8 @@ impl TakenJob {
             }
             watch(event, engine);
         };
-        let driven =
-            drive_watched(machine, executor, &mut journal, &TokioClock, stop, watch).await?;
+        let driver = Driver::new(executor, &TokioClock);
+        let driven = (driver.drive_watched(machine, &mut journal, stop, watch)).await?;
         self.result(&driven.engine, driven.outcome, worker.source)
             .await
     }
@@ -529,8 +551,8 @@ impl TakenJob {
         let id = &self.job.id;
         match self.job.state {
             _ if self.is_assigned => {}
-            JobState::Canceled => drop(self.store.withdraw_cancellation(id).await?),
-            _ => self.store.clear_cancel(id).await?,
+            JobState::Canceled => drop(self.store.cancellations().withdraw(id).await?),
+            _ => self.store.cancellations().clear(id).await?,
         }
         self.set_running().await
     }
@@ -543,7 +565,8 @@ impl TakenJob {
     pub async fn hand_over(self) -> Result<(), JobError> {
         self.resume().await?;
         self.store
-            .set_leased_state(&self.lease, JobState::Pending, None, None)
+            .leases()
+            .set_state(&self.lease, JobState::Pending, None, None)
             .await?;
         self.release().await;
         Ok(())
@@ -551,15 +574,15 @@ impl TakenJob {
 
     /// Releases the job. If that fails the lease expires by itself.
     pub async fn release(self) {
-        let _ = self.store.release(&self.lease).await;
+        let _ = self.store.leases().release(&self.lease).await;
     }
 
     /// Opens the journal, and the machine at its start.
     async fn open(&self) -> Result<(JobJournal, JobMachine), JobError> {
-        let mut journal = self.store.leased_journal(&self.lease).await?;
+        let mut journal = self.store.journals().open_leased(&self.lease).await?;
         let is_new = journal.is_empty().await?;
         if is_new && let Some(config) = renewed_config(&self.job)? {
-            self.store.set_leased_config(&self.lease, &config).await?;
+            self.store.leases().set_config(&self.lease, &config).await?;
         }
         Ok((journal, machine_of(&self.job, is_new)?))
     }
@@ -589,7 +612,8 @@ impl TakenJob {
         let error = error.map(shortened);
         let (store, lease) = (&self.store, &self.lease);
         store
-            .set_leased_state(lease, state, error.as_deref(), outcome)
+            .leases()
+            .set_state(lease, state, error.as_deref(), outcome)
             .await?;
         trace_end(&self.job, state);
         Ok(())
@@ -600,7 +624,11 @@ impl TakenJob {
     async fn keep_lease(&self) -> StoreError {
         loop {
             tokio::time::sleep(self.lease_time / 4).await;
-            let renewed = self.store.renew(&self.lease, self.lease_time).await;
+            let renewed = self
+                .store
+                .leases()
+                .renew(&self.lease, self.lease_time)
+                .await;
             if let Err(lost @ StoreError::LeaseLost { .. }) = renewed {
                 return lost;
             }
@@ -611,7 +639,7 @@ impl TakenJob {
         loop {
             tokio::time::sleep(CANCEL_POLL).await;
             // An unreadable store fails at the next record.
-            if (self.store.cancel_requested(&self.job.id).await).unwrap_or(false) {
+            if (self.store.cancellations().is_requested(&self.job.id).await).unwrap_or(false) {
                 return;
             }
         }
@@ -661,7 +689,7 @@ async fn lock(
 }
 
 async fn is_free(store: &JobStore, id: &JobId, owner: &str) -> bool {
-    let shared = store.share_lease(id, owner, Duration::ZERO).await;
+    let shared = store.leases().share(id, owner, Duration::ZERO).await;
     matches!(shared, Err(StoreError::LeaseLost { .. }))
 }
 

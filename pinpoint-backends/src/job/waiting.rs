@@ -12,7 +12,7 @@ use crate::store::{
 
 /// The reason why no worker has a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Waiting {
+pub enum WaitingReason {
     /// It is paused.
     Paused,
     /// It was imported, and no user has allowed its commands to run.
@@ -68,36 +68,36 @@ const SILENT: i64 = 15_000;
 /// # Errors
 ///
 /// When the store cannot be read.
-pub async fn waiting(store: &JobStore, job: &Job) -> Result<Option<Waiting>, StoreError> {
+pub async fn waiting(store: &JobStore, job: &Job) -> Result<Option<WaitingReason>, StoreError> {
     match job.state {
-        JobState::Completed | JobState::Failed | JobState::Canceled => return Ok(None),
-        JobState::Pending if job.paused => return Ok(Some(Waiting::Paused)),
-        JobState::Pending | JobState::Running => {}
+        state if state.has_ended() => return Ok(None),
+        JobState::Pending if job.paused => return Ok(Some(WaitingReason::Paused)),
+        _ => {}
     }
-    let workers = store.workers().await?;
-    if !store.needs_worker(&job.id).await? {
+    let workers = store.workers().list().await?;
+    if !store.queue().needs_worker(&job.id).await? {
         return match silent(&job.id, &workers) {
             Some(silent) => Ok(Some(silent)),
             None => on_temporal(store, job, &workers).await,
         };
     }
     if job.imported {
-        return Ok(Some(Waiting::Untrusted));
+        return Ok(Some(WaitingReason::Untrusted));
     }
     let of_bot = workers.iter().filter(|it| it.bots.contains(&job.bot));
     let (gone, mut there): (Vec<_>, Vec<_>) = of_bot.partition(|worker| worker.gone);
     if there.is_empty() {
-        return Ok(Some(Waiting::NoWorker {
+        return Ok(Some(WaitingReason::NoWorker {
             bot: job.bot.clone(),
             last_seen: gone.iter().map(|worker| worker.seen).max(),
         }));
     }
     // Only workers with keys require signatures.
     if there.iter().any(|worker| worker.trusted.is_some()) {
-        let signatures = store.signatures(job).await?;
+        let signatures = store.signatures().list(job).await?;
         there.retain(|worker| trusts(worker, &signatures));
         if there.is_empty() {
-            return Ok(Some(Waiting::NotTrusted {
+            return Ok(Some(WaitingReason::NotTrusted {
                 bot: job.bot.clone(),
                 signatures,
             }));
@@ -107,11 +107,14 @@ pub async fn waiting(store: &JobStore, job: &Job) -> Result<Option<Waiting>, Sto
     let keys = there.iter().map(|worker| worker.trusted.as_deref());
     let keys: Option<Vec<&[PublicKey]>> = keys.collect();
     let keys = keys.map(|keys| keys.concat());
-    let before = store.waiting_before(&job.id, keys.as_deref()).await?;
+    let before = store
+        .queue()
+        .waiting_before(&job.id, keys.as_deref())
+        .await?;
     Ok(
         before.map(|before| match (in_queue(before, &there), &job.error) {
             // A worker that takes it meets the same problem, or finds it gone.
-            (Waiting::AboutToBegin, Some(reason)) => Waiting::Stuck {
+            (WaitingReason::AboutToBegin, Some(reason)) => WaitingReason::Stuck {
                 reason: reason.clone(),
             },
             (waits, _) => waits,
@@ -125,9 +128,9 @@ async fn on_temporal(
     store: &JobStore,
     job: &Job,
     workers: &[WorkerEntry],
-) -> Result<Option<Waiting>, StoreError> {
+) -> Result<Option<WaitingReason>, StoreError> {
     // No owner has this name: the answer names the holder of the lease.
-    match store.share_lease(&job.id, "", Duration::ZERO).await {
+    match store.leases().share(&job.id, "", Duration::ZERO).await {
         Err(StoreError::Leased { owner, .. }) if owner.starts_with(ON_TEMPORAL) => {
             Ok(stuck(job, workers))
         }
@@ -136,17 +139,17 @@ async fn on_temporal(
     }
 }
 
-fn stuck(job: &Job, workers: &[WorkerEntry]) -> Option<Waiting> {
+fn stuck(job: &Job, workers: &[WorkerEntry]) -> Option<WaitingReason> {
     let of_bot = workers.iter().filter(|it| it.bots.contains(&job.bot));
     let (gone, there): (Vec<_>, Vec<_>) = of_bot.partition(|worker| worker.gone);
     if there.is_empty() {
-        return Some(Waiting::NoWorker {
+        return Some(WaitingReason::NoWorker {
             bot: job.bot.clone(),
             last_seen: gone.iter().map(|worker| worker.seen).max(),
         });
     }
     let reason = job.error.clone();
-    reason.map(|reason| Waiting::Stuck { reason })
+    reason.map(|reason| WaitingReason::Stuck { reason })
 }
 
 /// The jobs among these that the store lists as running, but whose processes are gone: their leases
@@ -162,7 +165,7 @@ pub async fn interrupted(
     owner: Option<&str>,
     state_dir: &Path,
 ) -> Result<Vec<JobId>, StoreError> {
-    let holders = store.holders(jobs).await?;
+    let holders = store.leases().holders(jobs).await?;
     let is_gone = |holder: &Holder| {
         // Several processes of this machine may share a job for workers.
         let is_ours = !holder.by_workers && owner == Some(holder.owner.as_str());
@@ -174,12 +177,12 @@ pub async fn interrupted(
 }
 
 /// The worker that has a job, if it is likely to be dead.
-fn silent(job: &JobId, workers: &[WorkerEntry]) -> Option<Waiting> {
+fn silent(job: &JobId, workers: &[WorkerEntry]) -> Option<WaitingReason> {
     (workers.iter())
         .filter(|worker| worker.job.as_ref() == Some(job))
         .filter(|worker| worker.gone || worker.silent > SILENT)
         .find_map(|worker| {
-            Some(Waiting::Silent {
+            Some(WaitingReason::Silent {
                 worker: worker.name.clone(),
                 seen: worker.seen,
                 seconds: worker.holds?,
@@ -196,11 +199,11 @@ fn trusts(worker: &WorkerEntry, signatures: &[Signature]) -> bool {
 }
 
 /// The position of a job before which these workers take `before` jobs.
-fn in_queue(before: u64, workers: &[&WorkerEntry]) -> Waiting {
+fn in_queue(before: u64, workers: &[&WorkerEntry]) -> WaitingReason {
     let free = workers.iter().filter(|worker| worker.job.is_none()).count() as u64;
     match before < free {
-        true => Waiting::AboutToBegin,
-        false => Waiting::Queued {
+        true => WaitingReason::AboutToBegin,
+        false => WaitingReason::Queued {
             workers: workers.len() as u64,
             place: before - free + 1,
         },
@@ -209,12 +212,12 @@ fn in_queue(before: u64, workers: &[&WorkerEntry]) -> Waiting {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::Value;
+    use serde_json::json;
 
     use super::*;
 
     fn job_of(state: JobState) -> Job {
-        serde_json::from_value(serde_json::json!({
+        serde_json::from_value(json!({
             "id": "0199f3c1a2b37f0e8d1c2b3a49586776", "kind": "bisection", "state": state,
             "created": 1, "updated": 1, "duration": null, "name": "", "benchmark": "",
             "bot": "", "user": "", "repository": "", "title": "", "spec": {}, "config": {},
@@ -225,22 +228,13 @@ mod tests {
     }
 
     fn worker(bot: &str, seen: i64, gone: bool, busy: bool) -> WorkerEntry {
-        let job = JobId::parse("0199f3c1a2b37f0e8d1c2b3a49586776");
-        WorkerEntry {
-            name: "rack-1".into(),
-            machine: "rack-1".into(),
-            bots: vec!["other".into(), bot.into()],
-            trusted: None,
-            host: Value::Null,
-            version: "0.1.0".into(),
-            started: 0,
-            seen,
-            gone,
-            job: job.ok().filter(|_| busy),
-            activity: String::new(),
-            silent: 0,
-            holds: busy.then_some(20),
-        }
+        serde_json::from_value(json!({
+            "name": "rack-1", "machine": "rack-1", "bots": ["other", bot], "host": null,
+            "version": "0.1.0", "started": 0, "seen": seen, "gone": gone,
+            "job": busy.then_some("0199f3c1a2b37f0e8d1c2b3a49586776"), "activity": "",
+            "holds": busy.then_some(20),
+        }))
+        .unwrap()
     }
 
     #[test]
@@ -250,7 +244,7 @@ mod tests {
         let found = |busy: &WorkerEntry| silent(&job, &[idle.clone(), busy.clone()]);
         assert_eq!(found(&busy), None);
         busy.silent = SILENT + 1;
-        let waits = Waiting::Silent {
+        let waits = WaitingReason::Silent {
             worker: "rack-1".into(),
             seen: 7,
             seconds: 20,
@@ -264,35 +258,36 @@ mod tests {
 
     #[test]
     fn a_job_with_temporal_waits_for_workers_or_says_why_it_stands_still() {
-        let mut job = Job {
-            bot: "lab".into(),
-            ..job_of(JobState::Running)
-        };
+        let mut job = job_of(JobState::Running);
+        job.bot = "lab".into();
         let (there, gone) = (
             worker("lab", 7, false, false),
             worker("lab", 9, true, false),
         );
         assert_eq!(stuck(&job, std::slice::from_ref(&there)), None);
-        let no_worker = Waiting::NoWorker {
+        let no_worker = WaitingReason::NoWorker {
             bot: "lab".into(),
             last_seen: Some(9),
         };
         assert_eq!(stuck(&job, std::slice::from_ref(&gone)), Some(no_worker));
         job.error = Some("its workflow is paused".into());
         let reason = "its workflow is paused".into();
-        assert_eq!(stuck(&job, &[gone, there]), Some(Waiting::Stuck { reason }));
+        assert_eq!(
+            stuck(&job, &[gone, there]),
+            Some(WaitingReason::Stuck { reason })
+        );
     }
 
     #[test]
     fn a_job_waits_for_a_worker_that_is_free() {
-        let queued = |workers, place| Waiting::Queued { workers, place };
+        let queued = |workers, place| WaitingReason::Queued { workers, place };
         let (busy, free) = (
             worker("lab", 9, false, true),
             worker("lab", 9, false, false),
         );
         assert_eq!(in_queue(0, &[&busy]), queued(1, 1));
         assert_eq!(in_queue(2, &[&busy]), queued(1, 3));
-        assert_eq!(in_queue(0, &[&busy, &free]), Waiting::AboutToBegin);
+        assert_eq!(in_queue(0, &[&busy, &free]), WaitingReason::AboutToBegin);
         assert_eq!(in_queue(2, &[&busy, &free]), queued(2, 2));
     }
 }

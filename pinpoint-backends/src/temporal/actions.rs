@@ -302,6 +302,7 @@ impl Actions {
         if let Ok(lease) = self.jobs.lease(id).await {
             // It is recorded the next time.
             let _ = (self.jobs.store())
+                .leases()
                 .note_standstill(&lease, Some(&reason))
                 .await;
         }
@@ -389,12 +390,14 @@ impl Actions {
             let (store, lease) = (self.jobs.store(), self.jobs.lease(&job.id).await?);
             let (paused, reason) = match refusal {
                 Some(reason) => {
-                    let paused = store.pause_leased(&lease, reason).await;
+                    let paused = store.leases().pause(&lease, reason).await;
                     (paused, format!("paused: {reason}"))
                 }
                 // It may have been resumed in the meantime, and is taken again then.
                 None => {
-                    let left = store.set_leased_state(&lease, JobState::Pending, None, None);
+                    let left = store
+                        .leases()
+                        .set_state(&lease, JobState::Pending, None, None);
                     let left = match left.await {
                         // Another attempt of this activity was first.
                         Err(StoreError::Transition {
@@ -429,7 +432,9 @@ impl Actions {
             (Err(_), Some(reason)) => {
                 let lease = self.jobs.lease(&job.id).await?;
                 let store = self.jobs.store();
-                let failed = store.set_leased_state(&lease, JobState::Failed, Some(reason), None);
+                let failed = store
+                    .leases()
+                    .set_state(&lease, JobState::Failed, Some(reason), None);
                 failed.await.map_err(from_store)?;
                 trace_end(&job, JobState::Failed);
                 Err(reason.to_owned())

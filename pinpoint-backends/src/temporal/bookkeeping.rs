@@ -35,10 +35,11 @@ impl Bookkeeping {
         let job = self.jobs.read(&input.job).await?;
         let lease = self.jobs.lease(&job.id).await?;
         if job.state != JobState::Running {
-            let running = self
-                .jobs
-                .store()
-                .set_leased_state(&lease, JobState::Running, None, None);
+            let running =
+                self.jobs
+                    .store()
+                    .leases()
+                    .set_state(&lease, JobState::Running, None, None);
             match running.await {
                 // Another attempt of this activity was first.
                 Err(StoreError::Transition {
@@ -67,7 +68,7 @@ impl Bookkeeping {
         let job = self.jobs.read(&note.job).await?;
         let machine = machine_of(&job, false).map_err(|error| refused(&message(&error)))?;
         let lease = self.jobs.lease(&job.id).await?;
-        let journal = self.jobs.store().leased_journal(&lease).await;
+        let journal = self.jobs.store().journals().open_leased(&lease).await;
         let journal = journal.map_err(from_store)?;
         if let Some(record) = &note.record {
             let recorded = journal.record_once(record, note.after).await;
@@ -77,15 +78,21 @@ impl Bookkeeping {
             Some(true) => {
                 self.jobs
                     .store()
+                    .leases()
                     .note_standstill(&lease, Some(PAUSED))
                     .await
             }
-            Some(false) => self.jobs.store().end_pause(&lease).await,
+            Some(false) => self.jobs.store().leases().end_pause(&lease).await,
             None => Ok(()),
         }
         .map_err(from_store)?;
         if let Some(cancel) = &note.cancel {
-            let kept = self.jobs.store().keep_cancel(&job.id, cancel).await;
+            let kept = self
+                .jobs
+                .store()
+                .cancellations()
+                .keep(&job.id, cancel)
+                .await;
             kept.map_err(from_store)?;
         }
         let records = journal.records_after(note.after, RECORDS).await;
@@ -110,13 +117,11 @@ impl Bookkeeping {
 
 /// A job for its workflow. The command and the variables of its environment stay in the store, and
 /// so does the outcome.
-fn without_secrets(job: Job) -> Job {
+fn without_secrets(mut job: Job) -> Job {
     let find_metric = job.config.get("find_metric").cloned();
-    Job {
-        outcome: None,
-        config: json!({ "find_metric": find_metric }),
-        ..job
-    }
+    job.outcome = None;
+    job.config = json!({ "find_metric": find_metric });
+    job
 }
 
 #[cfg(test)]

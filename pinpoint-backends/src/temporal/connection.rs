@@ -27,7 +27,7 @@ const CONNECT: Duration = Duration::from_secs(10);
 /// `TEMPORAL_API_KEY`, `TEMPORAL_TLS_…`) or from the profile in Temporal's configuration file, as
 /// in all tools of Temporal.
 #[derive(Debug, Clone, Default)]
-pub struct Address {
+pub struct TemporalAddress {
     /// `HOST:PORT`; `localhost:7233` by default.
     pub address: Option<String>,
     /// The namespace; `default` by default.
@@ -44,6 +44,7 @@ pub struct Temporal {
     pub(super) client: Client,
     /// Reads and writes unencoded payloads: other programs start the published workflows, and read
     /// their answers.
+    #[cfg(feature = "published")]
     pub(super) plain: Client,
     pub(super) address: String,
     pub(super) namespace: String,
@@ -57,7 +58,10 @@ impl Temporal {
     /// # Errors
     ///
     /// When the configuration can't be read, or no server answers.
-    pub async fn connect(address: &Address, metrics: Option<&str>) -> Result<Self, TemporalError> {
+    pub async fn connect(
+        address: &TemporalAddress,
+        metrics: Option<&str>,
+    ) -> Result<Self, TemporalError> {
         let profile = LoadClientConfigProfileOptions::builder()
             .maybe_config_file_profile(address.profile.clone())
             .build();
@@ -112,14 +116,19 @@ impl Temporal {
                 });
             }
         };
-        let mut plain = options.clone();
-        plain.data_converter = DataConverter::default();
+        #[cfg(feature = "published")]
+        let plain = {
+            let mut plain = options.clone();
+            plain.data_converter = DataConverter::default();
+            plain
+        };
         let client = |options| {
             let client = Client::new(connection.clone(), options);
             client.map_err(|error| TemporalError::Client(error.into()))
         };
         Ok(Self {
             client: client(options)?,
+            #[cfg(feature = "published")]
             plain: client(plain)?,
             address,
             namespace,

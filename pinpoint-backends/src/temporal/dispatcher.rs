@@ -146,7 +146,7 @@ impl Dispatcher<'_> {
             if std::mem::replace(&mut answered, answers) != answers {
                 let owner = self.jobs.owner();
                 let store = self.jobs.store();
-                let held = store.expiring_leases(owner, Duration::MAX, AT_ONCE).await;
+                let held = store.leases().expiring(owner, Duration::MAX, AT_ONCE).await;
                 for lease in held.unwrap_or_default() {
                     match answers {
                         false => self.note_away(&lease).await,
@@ -159,7 +159,12 @@ impl Dispatcher<'_> {
 
     /// Records the reason why a job does not proceed. If that fails it is recorded the next time.
     async fn note(&self, lease: &Lease, reason: Option<&str>) {
-        let _ = self.jobs.store().note_standstill(lease, reason).await;
+        let _ = self
+            .jobs
+            .store()
+            .leases()
+            .note_standstill(lease, reason)
+            .await;
     }
 
     async fn note_away(&self, lease: &Lease) {
@@ -178,8 +183,8 @@ impl Dispatcher<'_> {
     ) -> Result<(), JobError> {
         let store = self.jobs.store();
         let (owner, within) = (self.jobs.owner(), self.lease * 3 / 4);
-        for lease in store.expiring_leases(owner, within, AT_ONCE).await? {
-            match store.renew(&lease, self.lease).await {
+        for lease in store.leases().expiring(owner, within, AT_ONCE).await? {
+            match store.leases().renew(&lease, self.lease).await {
                 Err(StoreError::LeaseLost { .. }) => continue,
                 done => done?,
             }
@@ -194,7 +199,12 @@ impl Dispatcher<'_> {
     /// Passes on all requests to cancel, and returns the failures.
     async fn cancel_all(&self) -> Result<Vec<JobError>, JobError> {
         let owner = self.jobs.owner();
-        let requests = self.jobs.store().cancel_requests(owner, AT_ONCE).await?;
+        let requests = self
+            .jobs
+            .store()
+            .cancellations()
+            .held_by(owner, AT_ONCE)
+            .await?;
         let asked = requests.iter().map(|(id, request)| async move {
             // One that does not answer is called again.
             let asked = tokio::time::timeout(self.limits.heartbeat, self.cancel(id, request)).await;
@@ -212,11 +222,14 @@ impl Dispatcher<'_> {
         };
         while !self.bots.is_empty()
             && !self.stopping.load(Ordering::Relaxed)
-            && let Some((job, lease)) = store.take(&filter, self.jobs.owner(), self.lease).await?
+            && let Some((job, lease)) = store
+                .leases()
+                .take(&filter, self.jobs.owner(), self.lease)
+                .await?
         {
             // It caused no death: the lease ended while the store or the server was away, or was
             // released since the server does not answer. Deaths over a run are counted there.
-            store.forgive(&lease).await?;
+            store.leases().forgive(&lease).await?;
             // An existing workflow does not know that the job was taken anew.
             let there = WorkflowIdConflictPolicy::TerminateExisting;
             match self.start(&job, &lease, there).await {
@@ -228,7 +241,7 @@ impl Dispatcher<'_> {
                     if is_away(&error) {
                         self.note_away(&lease).await;
                     }
-                    store.release(&lease).await?;
+                    store.leases().release(&lease).await?;
                     return Err(error);
                 }
             }
@@ -238,7 +251,7 @@ impl Dispatcher<'_> {
 
     /// Restarts a job's workflow, unless it exists.
     async fn start_again(&self, lease: &Lease) -> Result<(), JobError> {
-        let job = self.jobs.store().get(lease.id().as_str()).await?;
+        let job = self.jobs.store().jobs().get(lease.id()).await?;
         self.start(&job, lease, WorkflowIdConflictPolicy::UseExisting)
             .await
     }
@@ -277,7 +290,7 @@ impl Dispatcher<'_> {
                     reason: status.message().to_owned(),
                 };
                 let store = self.jobs.store();
-                store.give_up(lease, &refused.to_string()).await?;
+                store.leases().give_up(lease, &refused.to_string()).await?;
                 self.jobs.metrics().job_ended(job, JobState::Failed);
                 trace_end(job, JobState::Failed);
                 Err(unavailable(refused))
@@ -296,7 +309,7 @@ impl Dispatcher<'_> {
             .execute_update(JobWorkflow::cancel, request.clone(), options)
             .await
         {
-            Ok(()) => self.jobs.store().cancel_handed_on(id).await?,
+            Ok(()) => self.jobs.store().cancellations().handed_on(id).await?,
             // It ends by itself, or is checked.
             Err(WorkflowUpdateError::NotFound(_)) => {}
             Err(error) => return Err(unavailable(error)),
@@ -328,7 +341,7 @@ impl Dispatcher<'_> {
             ) => {
                 let reason = described.and_then(|it| not_taken(it.raw(), self.deployment));
                 self.note(lease, reason.as_deref()).await;
-                match self.jobs.store().is_paused(id).await? {
+                match self.jobs.store().jobs().is_paused(id).await? {
                     true => self.let_go(&handle).await,
                     false => Ok(()),
                 }
@@ -374,15 +387,18 @@ impl Dispatcher<'_> {
     ) -> Result<JobState, JobError> {
         let store = self.jobs.store();
         // Taken anew, so that later records of its activities are ignored.
-        let lease = &store.lease(id, self.jobs.owner(), self.lease).await?;
+        let lease = &store
+            .leases()
+            .grant(id, self.jobs.owner(), self.lease)
+            .await?;
         self.jobs.forget(id).await;
-        let job = store.get(id.as_str()).await?;
+        let job = store.jobs().get(id).await?;
         if !matches!(job.state, JobState::Pending | JobState::Running) {
-            store.release(lease).await?;
+            store.leases().release(lease).await?;
             return Ok(job.state);
         }
         if status == WorkflowExecutionStatus::Failed {
-            store.give_up(lease, reason).await?;
+            store.leases().give_up(lease, reason).await?;
             self.jobs.metrics().job_ended(&job, JobState::Failed);
             trace_end(&job, JobState::Failed);
             return Ok(JobState::Failed);
@@ -398,7 +414,7 @@ impl Dispatcher<'_> {
             Err(_) => {
                 let canceled = [JobState::Running, JobState::Canceled];
                 for state in canceled.into_iter().filter(|state| job.state != *state) {
-                    store.set_leased_state(lease, state, None, None).await?;
+                    store.leases().set_state(lease, state, None, None).await?;
                 }
                 trace_end(&job, JobState::Canceled);
                 JobState::Canceled
@@ -406,7 +422,7 @@ impl Dispatcher<'_> {
         };
         self.jobs.metrics().job_ended(&job, ended);
         self.jobs.forget(id).await;
-        store.release(lease).await?;
+        store.leases().release(lease).await?;
         Ok(ended)
     }
 

@@ -23,7 +23,7 @@ use temporalio_sdk::workflow_replayer::{
 
 use super::codec::Codec;
 use super::workflow::JobWorkflow;
-use super::{Address, Temporal};
+use super::{Temporal, TemporalAddress};
 
 fn directory() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/histories")
@@ -107,7 +107,9 @@ async fn a_history_is_written() {
         let name = format!("PINPOINT_HISTORY_{name}");
         std::env::var(name).unwrap()
     });
-    let temporal = Temporal::connect(&Address::default(), None).await.unwrap();
+    let temporal = Temporal::connect(&TemporalAddress::default(), None)
+        .await
+        .unwrap();
     let handle = temporal.client.get_workflow_handle::<JobWorkflow>(job);
     let history = handle.fetch_history(WorkflowFetchHistoryOptions::default());
     let json = history.to_json().await.unwrap();

@@ -5,7 +5,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -25,7 +24,9 @@ use super::unable::HoldBack;
 use crate::job::{JobError, TakenJob};
 use crate::job_dir;
 use crate::local::LocalExecutor;
-use crate::store::{Job, JobId, JobJournal, JobLock, JobStore, Lease, LockError, StoreError};
+use crate::store::{
+    Job, JobId, JobJournal, JobLock, JobPrefix, JobStore, Lease, LockError, StoreError,
+};
 use crate::worker::{Presence, WorkerOptions, in_words};
 
 /// The time for which a job stays open without an action.
@@ -161,13 +162,15 @@ impl JobsHere {
     }
 
     pub(crate) async fn read(&self, job: &str) -> Result<Job, ActivityError> {
-        self.store.get(job).await.map_err(from_store)
+        let job = job.parse::<JobPrefix>().map_err(from_store)?;
+        self.store.jobs().find(&job).await.map_err(from_store)
     }
 
     pub(crate) async fn lease(&self, job: &JobId) -> Result<Lease, ActivityError> {
         match self
             .store
-            .share_lease(job, &self.owner, STORE_TIMEOUT)
+            .leases()
+            .share(job, &self.owner, STORE_TIMEOUT)
             .await
         {
             Err(error @ StoreError::LeaseLost { .. }) => match self.read(job.as_str()).await?.state
@@ -182,7 +185,7 @@ impl JobsHere {
 
     /// The machines on which workers serve a bot.
     pub(crate) async fn machines_of(&self, bot: &str) -> Result<BTreeSet<String>, StoreError> {
-        let workers = self.store.workers().await?.into_iter();
+        let workers = self.store.workers().list().await?.into_iter();
         let serving =
             workers.filter(|worker| !worker.gone && worker.bots.iter().any(|it| it == bot));
         Ok(serving.map(|worker| worker.machine).collect())
@@ -192,13 +195,18 @@ impl JobsHere {
     pub(crate) async fn release(&self, job: &JobId) -> Result<(), ActivityError> {
         let lease = match self
             .store
-            .share_lease(job, &self.owner, STORE_TIMEOUT)
+            .leases()
+            .share(job, &self.owner, STORE_TIMEOUT)
             .await
         {
             Err(StoreError::LeaseLost { .. } | StoreError::Leased { .. }) => return Ok(()),
             lease => lease.map_err(from_store)?,
         };
-        self.store.release(&lease).await.map_err(from_store)
+        self.store
+            .leases()
+            .release(&lease)
+            .await
+            .map_err(from_store)
     }
 
     /// Counts an action as in progress, until the guard is dropped.
@@ -229,7 +237,7 @@ impl JobsHere {
             {
                 return Ok(());
             }
-            let workers = self.store.workers().await.map_err(from_store)?;
+            let workers = self.store.workers().list().await.map_err(from_store)?;
             let (free, _busy) = free_and_busy_machines(bot, &workers);
             if free > 0 {
                 return Err(elsewhere("a benchmark is running on this machine"));
@@ -251,7 +259,8 @@ impl JobsHere {
         }
     }
 
-    pub(crate) fn state_dir(&self) -> &Path {
+    #[cfg(feature = "published")]
+    pub(crate) fn state_dir(&self) -> &std::path::Path {
         &self.options.state_dir
     }
 

@@ -63,7 +63,8 @@ impl TimeLimits {
         match task {
             Task::List { .. } | Task::Build { .. } | Task::Cancel { .. } => self.build,
             Task::Run { .. } | Task::FindMetric { .. } => self.build + self.run,
-            Task::RunPair { .. } => (self.build + self.run) * 2,
+            // Another task may take as long as any.
+            _ => (self.build + self.run) * 2,
         }
     }
 }
@@ -180,7 +181,7 @@ pub struct WorkflowProgress {
     /// Commits built so far.
     pub builds: u64,
     /// The actions in progress, by number, and the queues they were given to.
-    pub under_way: Vec<UnderWay>,
+    pub under_way: Vec<ActionInProgress>,
     /// True if nothing new is started.
     pub paused: bool,
     /// The request that ends the job, if there was one.
@@ -191,7 +192,7 @@ pub struct WorkflowProgress {
 
 /// An action in progress.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct UnderWay {
+pub struct ActionInProgress {
     /// Its number.
     pub action: u64,
     /// Its kind.

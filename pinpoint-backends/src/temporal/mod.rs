@@ -13,7 +13,8 @@
 //! pinpoint.machine.NAME    runs that have to be made on that machine
 //! ```
 //!
-//! Workers may take the workflows of Chromium's Pinpoint, too: [`PublishedNames`].
+//! With the feature `published`, workers may take the workflows of Chromium's Pinpoint, too:
+//! `PublishedNames`.
 //!
 //! A dead worker is noticed after half a minute, and another one continues. A job on Temporal is
 //! leased to [`Temporal::owner`]; while it is, no other worker takes it.
@@ -33,6 +34,7 @@ mod messages;
 mod metrics;
 mod namespace;
 mod news;
+#[cfg(feature = "published")]
 mod published;
 mod queues;
 mod serving;
@@ -41,10 +43,11 @@ mod workflow;
 
 pub use crate::store::CancelRequest;
 pub use codec::PayloadKey;
-pub use connection::{Address, Temporal};
+pub use connection::{Temporal, TemporalAddress};
 pub use error::TemporalError;
 pub use jobs_here::{JobExecutor, OpenExecutor};
-pub use messages::{TimeLimits, UnderWay, WorkflowProgress};
-pub use namespace::SetUp;
+pub use messages::{ActionInProgress, TimeLimits, WorkflowProgress};
+pub use namespace::NamespaceSetup;
+#[cfg(feature = "published")]
 pub use published::{PUBLISHED_QUEUE, PublishedNames};
-pub use serving::{TemporalEvent, TemporalOptions, serve, serve_with};
+pub use serving::{TemporalEvent, TemporalOptions, TemporalWorker, serve, serve_with};

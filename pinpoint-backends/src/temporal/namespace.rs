@@ -56,7 +56,7 @@ const NAMESPACE_POLL_INTERVAL: Duration = Duration::from_millis(250);
 /// The result of [`Temporal::set_up`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct SetUp {
+pub struct NamespaceSetup {
     /// The namespace.
     pub namespace: String,
     /// True if it was created; false if it existed.
@@ -131,7 +131,7 @@ impl Temporal {
         &self,
         retention: Duration,
         store: &JobStore,
-    ) -> Result<SetUp, TemporalError> {
+    ) -> Result<NamespaceSetup, TemporalError> {
         let store = StoreId::from_store(store).await?;
         let (made, retention) = match self.retention().await {
             Err(TemporalError::NoNamespace { .. }) => {
@@ -165,7 +165,7 @@ impl Temporal {
         }
         self.wait_until_usable(until).await?;
         let is_recorded = self.record_store(&store).await?;
-        Ok(SetUp {
+        Ok(NamespaceSetup {
             store: is_recorded.then(|| store.to_string()),
             namespace: self.namespace.clone(),
             made,
@@ -247,7 +247,10 @@ impl Temporal {
     ///
     /// [`TemporalError::Key`], or when the store or the server can't be reached.
     pub(super) async fn check_key(&self, store: &JobStore) -> Result<(), TemporalError> {
-        let held = store.expiring_leases(&self.owner(), Duration::MAX, 1).await;
+        let held = store
+            .leases()
+            .expiring(&self.owner(), Duration::MAX, 1)
+            .await;
         let held = held.map_err(WorkerError::from)?;
         let Some(job) = held.first().map(Lease::id) else {
             return Ok(());

@@ -41,13 +41,13 @@ impl Queues<'_> {
     /// Measures once; unavailable values stay unchanged.
     async fn look(&self) {
         let (store, metrics) = (self.jobs.store(), self.jobs.metrics());
-        if let Ok(lines) = store.lines(self.bots).await {
+        if let Ok(lines) = store.queue().lengths(self.bots).await {
             for bot in self.bots {
                 let line = lines.get(bot).copied().unwrap_or_default();
                 metrics.queue(bot, "jobs", line.0, line.1);
             }
         }
-        if let Ok(workers) = store.workers().await {
+        if let Ok(workers) = store.workers().list().await {
             for bot in self.bots {
                 let (free, busy) = free_and_busy_machines(bot, &workers);
                 metrics.machines(bot, free, busy);
@@ -98,27 +98,19 @@ pub(super) fn free_and_busy_machines(bot: &str, workers: &[WorkerEntry]) -> (u64
 
 #[cfg(test)]
 mod tests {
-    use serde_json::Value;
+    use serde_json::json;
 
     use super::*;
-    use crate::store::JobId;
 
     #[test]
     fn a_machine_is_free_when_none_of_its_workers_is_at_work() {
-        let worker = |machine: &str, bots: &[&str], gone, busy: bool| WorkerEntry {
-            name: machine.into(),
-            machine: machine.into(),
-            bots: bots.iter().map(|bot| (*bot).to_owned()).collect(),
-            trusted: None,
-            host: Value::Null,
-            version: "0.1.0".into(),
-            started: 0,
-            seen: 0,
-            gone,
-            job: (JobId::parse("0199f3c1a2b37f0e8d1c2b3a49586776").ok()).filter(|_| busy),
-            activity: String::new(),
-            silent: 0,
-            holds: None,
+        let worker = |machine: &str, bots: &[&str], gone: bool, busy: bool| -> WorkerEntry {
+            serde_json::from_value(json!({
+                "name": machine, "machine": machine, "bots": bots, "host": null,
+                "version": "0.1.0", "started": 0, "seen": 0, "gone": gone,
+                "job": busy.then_some("0199f3c1a2b37f0e8d1c2b3a49586776"), "activity": "",
+            }))
+            .unwrap()
         };
         let workers = [
             worker("rack-1", &["lab"], false, false),

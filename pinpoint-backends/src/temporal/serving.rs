@@ -1,5 +1,6 @@
 //! A worker on Temporal, from its start to its end.
 
+use std::convert::Infallible;
 use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,6 +25,7 @@ use super::error::TemporalError;
 use super::jobs_here::{JobsHere, OpenExecutor};
 use super::messages::{QUEUE, TimeLimits, bot_queue, build_queue, machine_queue};
 use super::namespace::StoreId;
+#[cfg(feature = "published")]
 use super::published::{self, PublishedNames};
 use super::queues::Queues;
 use super::workflow::JobWorkflow;
@@ -45,6 +47,7 @@ pub struct TemporalOptions {
     /// them; without a deployment, every version takes all of them.
     pub deployment: Option<String>,
     /// The published workflows, if it also takes those.
+    #[cfg(feature = "published")]
     pub published: Option<PublishedNames>,
 }
 
@@ -55,6 +58,7 @@ impl Default for TemporalOptions {
             limits: TimeLimits::default(),
             lease: Duration::from_secs(120),
             deployment: None,
+            #[cfg(feature = "published")]
             published: None,
         }
     }
@@ -80,6 +84,19 @@ pub enum TemporalEvent<'a> {
     Trouble(&'a (dyn std::error::Error + 'static)),
 }
 
+/// A worker on Temporal.
+#[derive(Clone, Copy)]
+pub struct TemporalWorker<'a> {
+    /// The store of its jobs.
+    pub store: &'a JobStore,
+    /// The server.
+    pub temporal: &'a Temporal,
+    /// The machine.
+    pub worker: &'a WorkerOptions,
+    /// The limits and the names on the server.
+    pub options: &'a TemporalOptions,
+}
+
 /// Carries out workflows and activities until `stop` resolves. Then the run and the builds in
 /// progress are given time to end.
 ///
@@ -87,20 +104,17 @@ pub enum TemporalEvent<'a> {
 ///
 /// When the worker can't start, or Temporal refuses it for good.
 pub async fn serve(
-    store: &JobStore,
-    temporal: &Temporal,
-    worker: &WorkerOptions,
-    options: &TemporalOptions,
+    worker: TemporalWorker<'_>,
     stop: impl Future<Output = ()>,
     tell: impl FnMut(TemporalEvent<'_>),
 ) -> Result<(), TemporalError> {
-    let of = Arc::new(worker.clone());
+    let of = Arc::new(worker.worker.clone());
     let open = move |job| {
         let of = Arc::clone(&of);
         let open = async move { Ok(Box::new(open_executor(&of, &job).await?) as _) };
         open.boxed()
     };
-    serve_with(store, temporal, worker, options, Box::new(open), stop, tell).await
+    serve_with(worker, Box::new(open), stop, tell).await
 }
 
 /// As [`serve`], with the caller's executors.
@@ -109,14 +123,17 @@ pub async fn serve(
 ///
 /// As [`serve`].
 pub async fn serve_with(
-    store: &JobStore,
-    temporal: &Temporal,
-    worker: &WorkerOptions,
-    options: &TemporalOptions,
+    worker: TemporalWorker<'_>,
     open: Box<OpenExecutor>,
     stop: impl Future<Output = ()>,
     mut tell: impl FnMut(TemporalEvent<'_>),
 ) -> Result<(), TemporalError> {
+    let TemporalWorker {
+        store,
+        temporal,
+        worker,
+        options,
+    } = worker;
     if worker.trusted.is_some() {
         return Err(TemporalError::SignedOnly);
     }
@@ -145,14 +162,16 @@ pub async fn serve_with(
         telemetry.map_err(|error| TemporalError::Client(error.into()))?,
     )?;
     let mut workers = workers(temporal, &runtime, worker, options, &jobs, &stopping)?;
-    let mut following = None;
-    if let Some(names) = &options.published {
-        let owner = place.owner.clone();
-        let follows = published::following(names, &jobs, owner, &stopping);
-        let published = published::worker_options(names, &follows)?;
-        workers.push(Worker::new(&runtime, temporal.plain.clone(), published)?);
-        following = Some(follows);
-    }
+    #[cfg(feature = "published")]
+    let following = match &options.published {
+        Some(names) => {
+            let follows = published::following(names, &jobs, place.owner.clone(), &stopping);
+            let published = published::worker_options(names, &follows)?;
+            workers.push(Worker::new(&runtime, temporal.plain.clone(), published)?);
+            Some(follows)
+        }
+        None => None,
+    };
     let stops: Vec<_> = workers.iter().map(Worker::shutdown_handle).collect();
     let dispatcher = Dispatcher {
         jobs: Arc::clone(&jobs),
@@ -192,10 +211,11 @@ pub async fn serve_with(
         never = async {
             let told = async { tokio::join!(jobs.tell(&presence), presence.keep(), queues.keep()) };
             let left = async {
-                match &following {
-                    Some(following) => following.cancel_left(&temporal.plain).await,
-                    None => std::future::pending().await,
+                #[cfg(feature = "published")]
+                if let Some(following) = &following {
+                    return following.cancel_left(&temporal.plain).await;
                 }
+                std::future::pending::<Infallible>().await
             };
             tokio::join!(stop, dispatch, jobs.close_idle(), told, left).0
         } => never,

@@ -27,8 +27,8 @@ use super::actions::Actions;
 use super::bookkeeping::Bookkeeping;
 use super::failures::{REFUSED, SUPERSEDED, UNABLE, reason_of, type_of};
 use super::messages::{
-    End, InitialJob, JobInput, Note, Noted, QUEUE, UnderWay, Work, WorkflowProgress, bot_queue,
-    build_queue, machine_queue,
+    ActionInProgress, End, InitialJob, JobInput, Note, Noted, QUEUE, Work, WorkflowProgress,
+    bot_queue, build_queue, machine_queue,
 };
 use super::namespace::STATE;
 use crate::job::machine_of;
@@ -124,7 +124,7 @@ struct InFlight {
 
 enum Kind {
     Action {
-        under_way: UnderWay,
+        under_way: ActionInProgress,
         is_build: bool,
         token: WorkflowCancellationToken,
         /// The number of the [`Task::Cancel`] that ends it.
@@ -450,7 +450,7 @@ impl Driver {
             .maximum_interval(Duration::from_millis(work.retry.longest_wait))
             .build();
         let token = WorkflowCancellationToken::new();
-        let under_way = UnderWay {
+        let under_way = ActionInProgress {
             action: action.number,
             task: action.task.kind().to_owned(),
             queue: queue(&action.task, &self.input.bot),
@@ -685,8 +685,9 @@ fn queue(task: &Task, bot: &str) -> String {
         | Task::RunPair {
             bot: Some(machine), ..
         } => machine_queue(machine),
-        Task::Run { .. } | Task::RunPair { .. } | Task::FindMetric { .. } => bot_queue(bot),
         Task::List { .. } | Task::Build { .. } | Task::Cancel { .. } => build_queue(bot),
+        // Another task may need the bot.
+        _ => bot_queue(bot),
     }
 }
 

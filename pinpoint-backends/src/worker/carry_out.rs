@@ -36,7 +36,12 @@ impl Serving<'_> {
                 return Err(error);
             }
             Err(error) => {
-                if self.store.cancel_requested(&taken.job().id).await? {
+                if self
+                    .store
+                    .cancellations()
+                    .is_requested(&taken.job().id)
+                    .await?
+                {
                     let source = self.where_it_was_made(taken.job()).await;
                     let source = source.as_ref().map(|source| source as &dyn ResultSource);
                     taken.cancel(source).await?;
@@ -76,7 +81,7 @@ impl Serving<'_> {
         loop {
             tokio::time::sleep(POLL).await;
             // An unreadable store fails at the next record.
-            if self.store.is_paused(job).await.unwrap_or(false) {
+            if self.store.jobs().is_paused(job).await.unwrap_or(false) {
                 return;
             }
         }

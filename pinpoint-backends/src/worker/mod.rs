@@ -23,7 +23,7 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use pinpoint_core::job::JobResult;
 
-use crate::job::{JobError, TakenJob};
+use crate::job::{JobError, TakeOptions, TakenJob};
 use crate::local::{LocalError, Provisions};
 use crate::store::{
     Announcement, Job, JobFilter, JobId, JobStore, LockError, PublicKey, StoreError,
@@ -191,10 +191,13 @@ impl Serving<'_> {
     }
 
     async fn take(&self, filter: &JobFilter) -> Result<Option<TakenJob>, JobError> {
-        let (owner, state_dir) = (&self.owner, &self.options.state_dir);
-        let trusted = self.options.trusted.as_deref();
-        let lease = self.options.lease;
-        TakenJob::take_next(self.store, filter, trusted, owner, state_dir, lease).await
+        let options = TakeOptions {
+            trusted: self.options.trusted.as_deref(),
+            owner: &self.owner,
+            state_dir: &self.options.state_dir,
+            lease: self.options.lease,
+        };
+        TakenJob::take_next(self.store, filter, options).await
     }
 
     fn state_dir(&self) -> &Path {

@@ -109,7 +109,10 @@ impl<'a> Presence<'a> {
     }
 
     pub(crate) async fn announce(&self) -> Result<(), StoreError> {
-        self.store.announce(&self.announcement(), GONE).await
+        self.store
+            .workers()
+            .announce(&self.announcement(), GONE)
+            .await
     }
 
     /// Announces the worker for as long as it is polled. A store that does not answer gets the next
@@ -126,7 +129,7 @@ impl<'a> Presence<'a> {
     pub(crate) async fn end(&self) {
         let ended = self.announcement();
         // If this fails, its time expires.
-        let _ = self.store.announce(&ended, Duration::ZERO).await;
+        let _ = self.store.workers().announce(&ended, Duration::ZERO).await;
     }
 
     fn change<T>(&self, change: impl FnOnce(&mut Announcement) -> T) -> T {

@@ -10,12 +10,13 @@ use std::time::Duration;
 use pinpoint_core::Record;
 use serde::{Deserialize, Serialize};
 
+use super::damage::damaged;
 use super::database::{Access, Row, Value};
-use super::job_store::JobStore;
-use super::journal::{COUNT, NewRow, builds, damaged, insert, record_of, runs};
 use super::leases::milliseconds;
 use super::quotas::count_runs;
+use super::records::{COUNT, NewRow, builds, insert, record_of, runs};
 use super::rows::unknown;
+use super::views::Leases;
 use super::{JobId, JobJournal, Lease, StoreError};
 
 /// A record with its place in a journal.
@@ -30,7 +31,7 @@ pub struct Placed {
     pub record: Record,
 }
 
-impl JobStore {
+impl Leases<'_> {
     /// The lease of an owner who holds the job, for another process of the same owner. Renewal or
     /// loss affects both.
     ///
@@ -39,12 +40,7 @@ impl JobStore {
     /// [`StoreError::Leased`] names another holder; [`StoreError::LeaseLost`] when it is not
     /// leased.
     #[tracing::instrument(name = "store::share_lease", level = "debug", skip_all, fields(job = %id))]
-    pub async fn share_lease(
-        &self,
-        id: &JobId,
-        owner: &str,
-        time: Duration,
-    ) -> Result<Lease, StoreError> {
+    pub async fn share(self, id: &JobId, owner: &str, time: Duration) -> Result<Lease, StoreError> {
         let failed = |source| self.database.failed(source);
         let now = self.database.dialect().now();
         let sql = format!(
@@ -73,8 +69,8 @@ impl JobStore {
     ///
     /// When the store cannot be read.
     #[tracing::instrument(name = "store::expiring_leases", level = "debug", skip_all)]
-    pub async fn expiring_leases(
-        &self,
+    pub async fn expiring(
+        self,
         owner: &str,
         within: Duration,
         limit: u32,

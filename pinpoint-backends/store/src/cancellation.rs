@@ -2,18 +2,19 @@
 
 use pinpoint_core::JobState;
 
-use super::audit::Change;
 use super::cancel_request::{CLEAR, withdraw};
+use super::change::Change;
 use super::database::{Access, Row, Value};
 use super::job::CancelRequest;
 use super::rows::{one, state, unknown};
-use super::{AuditEntry, JobId, JobStore, StoreError};
+use super::views::Cancellations;
+use super::{AuditEntry, JobId, StoreError};
 
 /// The first request is kept until it is withdrawn.
 const KEEP: &str = "cancel_reason = CASE WHEN cancel_by IS NULL THEN $3 ELSE cancel_reason END, \
                     cancel_by = coalesce(cancel_by, $2)";
 
-impl JobStore {
+impl Cancellations<'_> {
     /// Asks the worker of a job to end it. Of several requests the first one's reason is
     /// kept.
     ///
@@ -22,13 +23,13 @@ impl JobStore {
     /// [`StoreError::Unknown`]; [`StoreError::Transition`] when it is completed or canceled; or
     /// when the store cannot be written.
     #[tracing::instrument(name = "store::request_cancel", level = "debug", skip_all, fields(job = %id))]
-    pub async fn request_cancel(
-        &self,
+    pub async fn request(
+        self,
         id: &JobId,
         request: &CancelRequest,
         entry: Option<&AuditEntry>,
     ) -> Result<(), StoreError> {
-        let mut change = Change::new(&self.database, entry);
+        let mut change = Change::new(self.database, entry);
         loop {
             match self.try_request_cancel(&change, id, request).await {
                 Err(error) if change.again(&error).await => {}
@@ -38,7 +39,7 @@ impl JobStore {
     }
 
     async fn try_request_cancel(
-        &self,
+        self,
         change: &Change<'_>,
         id: &JobId,
         request: &CancelRequest,
@@ -61,7 +62,7 @@ impl JobStore {
         let row = rows.first().ok_or_else(|| unknown(id))?;
         Err(StoreError::Transition {
             id: id.clone(),
-            from: state(&self.database, id, row, 0)?,
+            from: state(self.database, id, row, 0)?,
             to: JobState::Canceled,
         })
     }
@@ -72,7 +73,7 @@ impl JobStore {
     ///
     /// [`StoreError::Unknown`], or when the store cannot be written.
     #[doc(hidden)]
-    pub async fn keep_cancel(&self, id: &JobId, request: &CancelRequest) -> Result<(), StoreError> {
+    pub async fn keep(self, id: &JobId, request: &CancelRequest) -> Result<(), StoreError> {
         let sql = format!("UPDATE jobs SET {KEEP} WHERE id = $1");
         let values = values_of(id, request);
         one(id, self.database.execute(&sql, values).await?)
@@ -84,7 +85,7 @@ impl JobStore {
     ///
     /// [`StoreError::Unknown`], or when the store cannot be read.
     #[tracing::instrument(name = "store::cancel_requested", level = "debug", skip_all, fields(job = %id))]
-    pub async fn cancel_requested(&self, id: &JobId) -> Result<bool, StoreError> {
+    pub async fn is_requested(self, id: &JobId) -> Result<bool, StoreError> {
         let sql = "SELECT cancel_requested FROM jobs WHERE id = $1";
         let rows = self.database.fetch(sql, [id.as_str().into()]).await?;
         let row = rows.first().ok_or_else(|| unknown(id))?;
@@ -98,7 +99,7 @@ impl JobStore {
     ///
     /// [`StoreError::Unknown`], or when the store cannot be written.
     #[tracing::instrument(name = "store::clear_cancel", level = "debug", skip_all, fields(job = %id))]
-    pub async fn clear_cancel(&self, id: &JobId) -> Result<(), StoreError> {
+    pub async fn clear(self, id: &JobId) -> Result<(), StoreError> {
         one(
             id,
             self.database.execute(CLEAR, [id.as_str().into()]).await?,
@@ -112,13 +113,13 @@ impl JobStore {
     /// [`StoreError::Unknown`], or when the store cannot be written.
     #[tracing::instrument(name = "store::cancel_handed_on", level = "debug", skip_all, fields(job = %id))]
     #[doc(hidden)]
-    pub async fn cancel_handed_on(&self, id: &JobId) -> Result<(), StoreError> {
+    pub async fn handed_on(self, id: &JobId) -> Result<(), StoreError> {
         let sql = "UPDATE jobs SET cancel_requested = 0 WHERE id = $1";
         one(id, self.database.execute(sql, [id.as_str().into()]).await?)
     }
 
     /// Returns a canceled job to its previous state: the request, and every record after it, is
-    /// kept but no longer replayed. Clears the request of [`JobStore::request_cancel`] in the same
+    /// kept but no longer replayed. Clears the request of [`Cancellations::request`] in the same
     /// transaction, since a crash between the two would cancel the job again. Returns the number of
     /// withdrawn records.
     ///
@@ -127,7 +128,7 @@ impl JobStore {
     /// [`StoreError::Unknown`], or when the store cannot be written; then
     /// nothing has changed.
     #[tracing::instrument(name = "store::withdraw_cancellation", level = "debug", skip_all, fields(job = %id))]
-    pub async fn withdraw_cancellation(&self, id: &JobId) -> Result<u64, StoreError> {
+    pub async fn withdraw(self, id: &JobId) -> Result<u64, StoreError> {
         let mut tries = self.database.tries(None);
         loop {
             match self.try_withdraw_cancellation(id).await {
@@ -137,7 +138,7 @@ impl JobStore {
         }
     }
 
-    async fn try_withdraw_cancellation(&self, id: &JobId) -> Result<u64, StoreError> {
+    async fn try_withdraw_cancellation(self, id: &JobId) -> Result<u64, StoreError> {
         let mut transaction = self.database.begin(Access::Write).await?;
         let withdrawn = withdraw(&mut transaction, id).await?;
         transaction.commit().await?;
@@ -151,8 +152,8 @@ impl JobStore {
     ///
     /// When the store cannot be read.
     #[tracing::instrument(name = "store::cancel_requests", level = "debug", skip_all)]
-    pub async fn cancel_requests(
-        &self,
+    pub async fn held_by(
+        self,
         owner: &str,
         limit: u32,
     ) -> Result<Vec<(JobId, CancelRequest)>, StoreError> {

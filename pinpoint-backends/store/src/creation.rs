@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use pinpoint_core::JobState;
 
-use super::audit::{Fields, append};
+use super::audit_chain::Fields;
+use super::change::append;
 use super::commits::hashes;
 use super::database::{Access, Transaction, Value};
 use super::files::Piece;
@@ -13,7 +14,8 @@ use super::jobs::by_workers;
 use super::order::{NameKeys, name_key};
 use super::quotas;
 use super::text::{Names, words};
-use super::{AuditEntry, JOURNAL_VERSION, JobId, JobStore, NewJob, Quota, SigningKey, StoreError};
+use super::views::Jobs;
+use super::{AuditEntry, JOURNAL_VERSION, JobId, NewJob, Quota, SigningKey, StoreError};
 
 /// The time for which an idempotency key is known.
 const REMEMBERED: Duration = Duration::from_secs(24 * 60 * 60);
@@ -49,6 +51,7 @@ pub struct IdempotencyKey<'a> {
 
 /// The job of a creation.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Created {
     /// The job.
     pub id: JobId,
@@ -65,13 +68,13 @@ enum Attempt {
     Repeated(JobId),
 }
 
-impl JobStore {
+impl Jobs<'_> {
     /// Adds a pending job.
     ///
     /// # Errors
     ///
     /// When the job does not exist afterwards.
-    pub async fn create(&self, job: &NewJob) -> Result<JobId, StoreError> {
+    pub async fn create(self, job: &NewJob) -> Result<JobId, StoreError> {
         Ok(self.create_with(job, &Creation::default()).await?.id)
     }
 
@@ -84,7 +87,7 @@ impl JobStore {
     /// same.
     #[tracing::instrument(name = "store::create", level = "debug", skip_all)]
     pub async fn create_with(
-        &self,
+        self,
         job: &NewJob,
         creation: &Creation<'_>,
     ) -> Result<Created, StoreError> {
@@ -127,7 +130,7 @@ impl JobStore {
     /// When the job does not exist afterwards.
     #[tracing::instrument(name = "store::create_once", level = "debug", skip_all, fields(job = %id))]
     #[doc(hidden)]
-    pub async fn create_once(&self, id: &JobId, job: &NewJob) -> Result<bool, StoreError> {
+    pub async fn create_once(self, id: &JobId, job: &NewJob) -> Result<bool, StoreError> {
         let mut tries = self.database.tries(None);
         loop {
             let creation = Creation::default();
@@ -140,14 +143,14 @@ impl JobStore {
         }
     }
 
-    async fn has(&self, id: &JobId) -> Result<bool, StoreError> {
+    async fn has(self, id: &JobId) -> Result<bool, StoreError> {
         let sql = "SELECT 1 FROM jobs WHERE id = $1";
         let there = self.database.fetch(sql, [id.as_str().into()]).await?;
         Ok(!there.is_empty())
     }
 
     async fn try_create(
-        &self,
+        self,
         id: &JobId,
         job: &NewJob,
         files: impl Iterator<Item = &Piece>,
@@ -230,7 +233,7 @@ impl JobStore {
             file.insert(&mut transaction, id.number(), 0).await?;
         }
         let entry = entry.map(|entry| entry.about(id));
-        append(&self.database, &mut transaction, entry.as_ref()).await?;
+        append(self.database, &mut transaction, entry.as_ref()).await?;
         transaction.commit().await?;
         Ok(Attempt::Made)
     }
@@ -238,7 +241,7 @@ impl JobStore {
     /// Claims an idempotency key for a job, and returns the job and the digest of the request that
     /// have it. Of two concurrent claims, the second waits for the end of the first.
     async fn claim(
-        &self,
+        self,
         transaction: &mut Transaction,
         once: IdempotencyKey<'_>,
         id: &JobId,
@@ -290,6 +293,7 @@ impl JobStore {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::JobStore;
 
     #[tokio::test]
     async fn a_job_of_an_id_is_made_once() {
@@ -303,15 +307,27 @@ mod tests {
         assert_eq!(JobId::parse(id.as_str()).unwrap(), id);
         assert_eq!(id.created(), 1_700_000_000_000);
         for title in ["first", "second"] {
-            assert!(store.create_once(&id, &titled(title)).await.unwrap());
+            assert!(store.jobs().create_once(&id, &titled(title)).await.unwrap());
         }
-        assert_eq!(store.get(id.as_str()).await.unwrap().title, "first");
+        assert_eq!(store.jobs().get(&id).await.unwrap().title, "first");
 
         // The numbers of these two are the same, but not the ids.
         let other = JobId::at(1_700_000_000_000, [7, 9]);
         assert_eq!((other.number(), other == id), (id.number(), false));
-        assert!(!store.create_once(&other, &titled("third")).await.unwrap());
+        assert!(
+            !store
+                .jobs()
+                .create_once(&other, &titled("third"))
+                .await
+                .unwrap()
+        );
         let later = JobId::at(1_700_000_000_001, [7, 9]);
-        assert!(store.create_once(&later, &titled("third")).await.unwrap());
+        assert!(
+            store
+                .jobs()
+                .create_once(&later, &titled("third"))
+                .await
+                .unwrap()
+        );
     }
 }

@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use pinpoint_core::{JobState, JournalError};
 
 use super::database::Dialect;
-use super::{JobId, QuotaLimit};
+use super::database_error::DatabaseError;
+use super::{JobId, JobPrefix, NoJobId, QuotaLimit};
 
 /// An operation of the store failed. Acknowledged changes are still stored.
 #[derive(Debug, thiserror::Error)]
@@ -32,7 +33,7 @@ pub enum StoreError {
         /// The file or database.
         store: String,
         /// The error of SQLite.
-        source: sqlx::Error,
+        source: DatabaseError,
     },
     /// A newer pinpoint has written the file.
     #[error(
@@ -60,7 +61,7 @@ pub enum StoreError {
         /// The database.
         store: String,
         /// The reason.
-        source: sqlx::Error,
+        source: DatabaseError,
     },
     /// The address is not that of a store.
     #[error(
@@ -80,7 +81,7 @@ pub enum StoreError {
         /// The file or database.
         store: String,
         /// The error of SQLite.
-        source: sqlx::Error,
+        source: DatabaseError,
     },
     /// A row is not in the form that this program writes.
     #[error("{store} is damaged at {place}; restore a copy, or start the job again")]
@@ -100,7 +101,7 @@ pub enum StoreError {
         /// The file or database.
         store: String,
         /// The error of SQLite.
-        source: sqlx::Error,
+        source: DatabaseError,
     },
     /// The disk failed.
     #[error(
@@ -110,7 +111,7 @@ pub enum StoreError {
         /// The file or database.
         store: String,
         /// The error of SQLite.
-        source: sqlx::Error,
+        source: DatabaseError,
     },
     /// Another process has held the lock of the file for too long.
     #[error("{store} is locked by another process; end that process, then try again")]
@@ -118,7 +119,7 @@ pub enum StoreError {
         /// The file or database.
         store: String,
         /// The error of SQLite, if it was asked.
-        source: Option<sqlx::Error>,
+        source: Option<DatabaseError>,
     },
     /// Any other error of SQLite.
     #[error("{store} failed: {source}")]
@@ -126,19 +127,19 @@ pub enum StoreError {
         /// The file or database.
         store: String,
         /// The error of SQLite.
-        source: sqlx::Error,
+        source: DatabaseError,
     },
     /// No job id has this prefix.
     #[error("there is no job {}", brief(.prefix))]
     Unknown {
-        /// The prefix asked for.
+        /// The id or the prefix asked for, which may be no prefix of an id.
         prefix: String,
     },
     /// Several job ids have this prefix.
-    #[error("{} may be any of {}; give more of the id", brief(.prefix), list(.matches))]
+    #[error("{} may be any of {}; give more of the id", brief(.prefix.as_str()), list(.matches))]
     Ambiguous {
         /// The prefix asked for.
-        prefix: String,
+        prefix: JobPrefix,
         /// Jobs with such an id, newest first; ten at most.
         matches: Vec<JobId>,
     },
@@ -325,7 +326,7 @@ impl StoreError {
         else {
             return false;
         };
-        match source {
+        match &source.0 {
             sqlx::Error::Io(_) | sqlx::Error::PoolTimedOut => true,
             error => error
                 .as_database_error()
@@ -381,7 +382,9 @@ impl StoreError {
 
     pub(super) fn from_database(store: &str, dialect: Dialect, source: sqlx::Error) -> Self {
         let store = store.to_owned();
-        match trouble(dialect, &source) {
+        let kind = trouble(dialect, &source);
+        let source = DatabaseError(source);
+        match kind {
             DatabaseErrorKind::Busy => Self::Busy {
                 store,
                 source: Some(source),
@@ -436,6 +439,13 @@ fn trouble(dialect: Dialect, error: &sqlx::Error) -> DatabaseErrorKind {
             code if code.starts_with("57P") => DatabaseErrorKind::Unreachable,
             _ => DatabaseErrorKind::Other,
         },
+    }
+}
+
+/// No job has an id that is none.
+impl From<NoJobId> for StoreError {
+    fn from(NoJobId(prefix): NoJobId) -> Self {
+        Self::Unknown { prefix }
     }
 }
 

@@ -9,9 +9,10 @@ use flate2::Compression;
 use flate2::read::ZlibDecoder;
 use flate2::write::ZlibEncoder;
 
+use super::damage::damaged;
 use super::database::{Access, Row, Transaction, Value};
-use super::journal::damaged;
-use super::{JobId, JobStore, Lease, StoreError};
+use super::views::Files;
+use super::{JobId, Lease, StoreError};
 
 /// The bytes that a file of a job may have before compression.
 pub const MOST_FILE_BYTES: u64 = 32 << 20;
@@ -87,7 +88,7 @@ impl Piece {
     }
 }
 
-impl JobStore {
+impl Files<'_> {
     /// Adds to a file of a job, under its lease, after the part known to the writer: pieces beyond
     /// are replaced, and all of them where it knows of none. False, with nothing written, when the
     /// file would have more than [`MOST_FILE_BYTES`].
@@ -96,8 +97,8 @@ impl JobStore {
     ///
     /// [`StoreError::LeaseLost`], or when the store cannot be written.
     #[tracing::instrument(name = "store::append_file", level = "debug", skip_all, fields(job = %lease.id()))]
-    pub async fn append_file(
-        &self,
+    pub async fn append(
+        self,
         lease: &Lease,
         known: &KnownFile,
         content: &[u8],
@@ -124,12 +125,7 @@ impl JobStore {
     /// [`StoreError::LeaseLost`], or when the store cannot be written. Where the connection
     /// broke, it may have been added.
     #[tracing::instrument(name = "store::add_to_file", level = "debug", skip_all, fields(job = %lease.id()))]
-    pub async fn add_to_file(
-        &self,
-        lease: &Lease,
-        name: &str,
-        content: &[u8],
-    ) -> Result<bool, StoreError> {
+    pub async fn add(self, lease: &Lease, name: &str, content: &[u8]) -> Result<bool, StoreError> {
         let failed = |source| self.database.failed(source);
         let mut transaction = self.database.begin(Access::Write).await?;
         hold(&mut transaction, lease).await?;
@@ -156,7 +152,7 @@ impl JobStore {
 
     /// Makes one attempt, which is idempotent.
     async fn try_append_file(
-        &self,
+        self,
         lease: &Lease,
         piece: &Piece,
         sequence: i64,
@@ -184,7 +180,7 @@ impl JobStore {
     /// When the store cannot be read.
     #[tracing::instrument(name = "store::file_sizes", level = "debug", skip_all, fields(job = %id))]
     #[doc(hidden)]
-    pub async fn file_sizes(&self, id: &JobId) -> Result<Vec<(String, u64)>, StoreError> {
+    pub async fn sizes(self, id: &JobId) -> Result<Vec<(String, u64)>, StoreError> {
         let sql = "SELECT name, max(size) FROM job_files \
                    WHERE job = (SELECT number FROM jobs WHERE id = $1) GROUP BY name";
         let rows = self.database.fetch(sql, [id.as_str().into()]).await?;
@@ -202,7 +198,7 @@ impl JobStore {
     ///
     /// When the store cannot be read, or is damaged.
     #[tracing::instrument(name = "store::files", level = "debug", skip_all, fields(job = %id))]
-    pub async fn files(&self, id: &JobId) -> Result<Vec<JobFile>, StoreError> {
+    pub async fn list(self, id: &JobId) -> Result<Vec<JobFile>, StoreError> {
         let sql = "SELECT name, size, content FROM job_files \
                    WHERE job = (SELECT number FROM jobs WHERE id = $1) ORDER BY name, sequence";
         let database = self.database.unhurried();
@@ -267,6 +263,7 @@ pub struct KnownFile {
 
 /// A file of a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct JobFile {
     /// Its name and sizes.
     pub known: KnownFile,

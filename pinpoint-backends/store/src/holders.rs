@@ -1,10 +1,12 @@
 //! The processes that hold running jobs.
 
 use super::database::{Row, Value};
-use super::{JobId, JobStore, StoreError};
+use super::views::Leases;
+use super::{JobId, StoreError};
 
 /// The process that took a running job.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Holder {
     /// The job.
     pub job: JobId,
@@ -16,7 +18,7 @@ pub struct Holder {
     pub by_workers: bool,
 }
 
-impl JobStore {
+impl Leases<'_> {
     /// The holders of the running ones among these jobs, in no particular order. One statement,
     /// whatever their number; a list queries its page.
     ///
@@ -24,7 +26,7 @@ impl JobStore {
     ///
     /// When the store cannot be read.
     #[tracing::instrument(name = "store::holders", level = "debug", skip_all)]
-    pub async fn holders(&self, jobs: &[JobId]) -> Result<Vec<Holder>, StoreError> {
+    pub async fn holders(self, jobs: &[JobId]) -> Result<Vec<Holder>, StoreError> {
         if jobs.is_empty() {
             return Ok(Vec::new());
         }

@@ -80,7 +80,7 @@ impl fmt::Display for JobId {
 /// The text is not a full job id.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{}` is not a whole job id", super::error::brief(.0))]
-pub struct NoJobId(String);
+pub struct NoJobId(pub(super) String);
 
 /// The smallest number of a job created in this millisecond.
 pub(super) fn first_number(created: i64) -> i64 {
@@ -138,11 +138,7 @@ impl NewJob {
         JobMachine::new(spec.clone())?;
         Ok(Self {
             kind: spec.kind().to_string(),
-            spec: match &spec {
-                JobSpec::Bisection(spec) => serde_json::to_value(spec)?,
-                JobSpec::Pairwise(spec) => serde_json::to_value(spec)?,
-                JobSpec::CulpritFinder(spec) => serde_json::to_value(spec)?,
-            },
+            spec: spec.serialize_plain(serde_json::value::Serializer)?,
             ..Self::default()
         })
     }
@@ -150,6 +146,7 @@ impl NewJob {
 
 /// A job.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Job {
     /// Its id.
     pub id: JobId,
@@ -207,6 +204,7 @@ pub struct Job {
 
 /// A job in a list.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct JobSummary {
     /// Its id.
     pub id: JobId,

@@ -1,15 +1,15 @@
 //! Taking jobs, so that no two workers take the same one.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use pinpoint_core::JobState;
 
 use super::database::{Access, Row, Value};
-use super::job_store::JobStore;
-use super::list::Query;
+use super::query::Query;
 use super::rows::{state, unknown};
 use super::signature::has_signature;
+use super::states::stop;
+use super::views::{Jobs, Leases, Signatures};
 use super::{JOURNAL_VERSION, Job, JobFilter, JobId, Lease, PublicKey, StoreError};
 
 /// The columns that a statement returns of the job it has taken.
@@ -32,7 +32,7 @@ fn without_the_gap(now: &str) -> String {
 
 /// The conditions on jobs that need a worker: their worker has gone, or they wait for one, and
 /// they are not paused.
-fn without_worker(now: &str) -> [String; 2] {
+pub(super) fn without_worker(now: &str) -> [String; 2] {
     [
         format!(
             "state = 'running' AND lease_owner IS NOT NULL AND lease_expires < {now} \
@@ -55,7 +55,7 @@ fn waiting(query: &Query, now: &str) -> [String; 2] {
     without_worker(now).map(|waits| format!("{from} AND {waits} AND {known}"))
 }
 
-impl JobStore {
+impl Leases<'_> {
     /// Takes the oldest job that matches the filter and needs a worker: a pending one that no
     /// worker holds, or one whose worker let its lease expire while the job was running. Of many
     /// concurrent workers each gets another job. `None` when there is nothing to do, which is cheap
@@ -70,7 +70,7 @@ impl JobStore {
     /// When the store cannot be read or written, or the job is damaged.
     #[tracing::instrument(name = "store::take", level = "debug", skip_all)]
     pub async fn take(
-        &self,
+        self,
         filter: &JobFilter,
         owner: &str,
         time: Duration,
@@ -79,7 +79,7 @@ impl JobStore {
         self.take_of(&query, owner, time).await
     }
 
-    /// Like [`JobStore::take`], among the unaltered jobs with a signature by one of these keys. The
+    /// Like [`Leases::take`], among the unaltered jobs with a signature by one of these keys. The
     /// others are left alone, and delay none.
     ///
     /// # Errors
@@ -87,7 +87,7 @@ impl JobStore {
     /// The same.
     #[tracing::instrument(name = "store::take_signed", level = "debug", skip_all)]
     pub async fn take_signed(
-        &self,
+        self,
         filter: &JobFilter,
         trusted: &[PublicKey],
         owner: &str,
@@ -104,22 +104,29 @@ impl JobStore {
             let sql = format!("SELECT jobs.id {waiting} ORDER BY jobs.number");
             let rows = self.database.fetch(&sql, query.values.clone()).await?;
             for row in &rows {
-                ids.push(row.text(0).map_err(|source| self.database.failed(source))?);
+                let id = row.text(0).map_err(|source| self.database.failed(source))?;
+                ids.push(JobId(id));
             }
         }
+        let jobs = Jobs {
+            database: self.database,
+        };
+        let signatures = Signatures {
+            database: self.database,
+        };
         for id in ids {
             // An unreadable one is not signed.
-            let Ok(job) = self.get(&id).await else {
+            let Ok(job) = jobs.get(&id).await else {
                 continue;
             };
-            if !self.is_signed(&job, trusted).await? {
+            if !signatures.is_signed(&job, trusted).await? {
                 continue;
             }
             let mut query = Query::new(dialect, filter);
-            query.only(&id);
+            query.only(id.as_str());
             if let Some((job, lease)) = self.take_of(&query, owner, time).await? {
                 // It may have been altered before it was taken.
-                if self.is_signed(&job, trusted).await? {
+                if signatures.is_signed(&job, trusted).await? {
                     return Ok(Some((job, lease)));
                 }
                 self.release(&lease).await?;
@@ -129,7 +136,7 @@ impl JobStore {
     }
 
     async fn take_of(
-        &self,
+        self,
         query: &Query,
         owner: &str,
         time: Duration,
@@ -167,7 +174,10 @@ impl JobStore {
                     self.give_up(&lease, &reason).await?;
                     continue;
                 }
-                return match self.get(lease.id.as_str()).await {
+                let jobs = Jobs {
+                    database: self.database,
+                };
+                return match jobs.get(&lease.id).await {
                     Ok(job) => Ok(Some((job, lease))),
                     Err(error) => {
                         self.give_up_damaged(&lease, &error).await?;
@@ -187,7 +197,7 @@ impl JobStore {
     /// When the store cannot be written.
     #[doc(hidden)]
     pub async fn give_up_damaged(
-        &self,
+        self,
         lease: &Lease,
         error: &StoreError,
     ) -> Result<(), StoreError> {
@@ -203,14 +213,14 @@ impl JobStore {
     ///
     /// When the store cannot be written.
     #[doc(hidden)]
-    pub async fn give_up(&self, lease: &Lease, reason: &str) -> Result<(), StoreError> {
-        let running = self.set_leased_state(lease, JobState::Running, None, None);
+    pub async fn give_up(self, lease: &Lease, reason: &str) -> Result<(), StoreError> {
+        let running = self.set_state(lease, JobState::Running, None, None);
         match running.await {
             // It is already, if a worker has died over it.
             Ok(()) | Err(StoreError::Transition { .. }) => {}
             Err(error) => return Err(error),
         }
-        self.set_leased_state(lease, JobState::Failed, Some(reason), None)
+        self.set_state(lease, JobState::Failed, Some(reason), None)
             .await?;
         self.release(lease).await
     }
@@ -223,7 +233,7 @@ impl JobStore {
     ///
     /// [`StoreError::LeaseLost`], or when the store cannot be written.
     #[doc(hidden)]
-    pub async fn put_back(&self, lease: &Lease, reason: &str) -> Result<(), StoreError> {
+    pub async fn put_back(self, lease: &Lease, reason: &str) -> Result<(), StoreError> {
         let mut tries = self.database.tries(lease.until());
         loop {
             match self.try_put_back(lease, reason).await {
@@ -233,7 +243,7 @@ impl JobStore {
         }
     }
 
-    async fn try_put_back(&self, lease: &Lease, reason: &str) -> Result<(), StoreError> {
+    async fn try_put_back(self, lease: &Lease, reason: &str) -> Result<(), StoreError> {
         let failed = |source| self.database.failed(source);
         let mut transaction = self.database.begin(Access::Write).await?;
         let sql = format!(
@@ -248,7 +258,7 @@ impl JobStore {
             });
         };
         // An unacknowledged attempt may have been made.
-        if state(&self.database, &lease.id, row, 0)? != JobState::Running {
+        if state(self.database, &lease.id, row, 0)? != JobState::Running {
             return transaction.roll_back().await;
         }
         let attempts = row.int(1).map_err(failed)? + 1;
@@ -257,7 +267,7 @@ impl JobStore {
             true => format!("paused after {attempts} attempts in a row without a record: {reason}"),
             false => reason.to_owned(),
         };
-        self.stop_in(&mut transaction, lease, &reason).await?;
+        stop(self.database, &mut transaction, lease, &reason).await?;
         let sql = "UPDATE jobs SET deaths = $2, paused = CASE WHEN $3 = 1 THEN 1 ELSE paused END \
                    WHERE number = $1";
         let values: [Value; 3] = [
@@ -275,93 +285,10 @@ impl JobStore {
     ///
     /// When the store cannot be written.
     #[doc(hidden)]
-    pub async fn forgive(&self, lease: &Lease) -> Result<(), StoreError> {
+    pub async fn forgive(self, lease: &Lease) -> Result<(), StoreError> {
         let sql = "UPDATE jobs SET deaths = 0 WHERE number = $1 AND lease = $2 AND deaths > 0";
         let values: [Value; 2] = [lease.job.into(), lease.token.into()];
         self.database.execute(sql, values).await.map(drop)
-    }
-
-    /// The number of pending jobs of the same bot that are taken before this one, of those with a
-    /// signature by one of these keys where workers take signed jobs only; `None` where this one
-    /// needs no worker, by the rules of [`JobStore::take`].
-    ///
-    /// # Errors
-    ///
-    /// When the store cannot be read.
-    #[tracing::instrument(name = "store::waiting_before", level = "debug", skip_all, fields(job = %id))]
-    pub async fn waiting_before(
-        &self,
-        id: &JobId,
-        trusted: Option<&[PublicKey]>,
-    ) -> Result<Option<u64>, StoreError> {
-        let now = self.database.dialect().now();
-        let [running, pending] = without_worker(now);
-        let mut values = vec![id.as_str().into()];
-        let (signed, names) = match trusted {
-            None => ("1 = 1".to_owned(), Vec::new()),
-            Some(keys) => has_signature(keys, values.len() + 1),
-        };
-        values.extend(names.into_iter().map(Value::from));
-        // Those whose worker has gone come first.
-        let sql = format!(
-            "SELECT CASE WHEN state = 'running' THEN 0 ELSE (SELECT count(*) FROM jobs \
-             WHERE number < this.number AND bot = this.bot AND {pending} AND lease >= 0 \
-             AND by_workers = 1 AND {signed}) END \
-             FROM jobs AS this WHERE id = $1 AND (({running}) OR ({pending}))"
-        );
-        let rows = self.database.fetch(&sql, values).await?;
-        let before = rows.first().map(|row| row.int(0)).transpose();
-        let before = before.map_err(|source| self.database.failed(source))?;
-        Ok(before.map(|before| u64::try_from(before).unwrap_or_default()))
-    }
-
-    /// Returns whether a job needs a worker, by the rules of [`JobStore::take`].
-    ///
-    /// # Errors
-    ///
-    /// When the store cannot be read.
-    #[tracing::instrument(name = "store::needs_worker", level = "debug", skip_all, fields(job = %id))]
-    #[doc(hidden)]
-    pub async fn needs_worker(&self, id: &JobId) -> Result<bool, StoreError> {
-        let [running, pending] = without_worker(self.database.dialect().now());
-        let sql = format!("SELECT 1 FROM jobs WHERE id = $1 AND (({running}) OR ({pending}))");
-        let rows = self.database.fetch(&sql, [id.as_str().into()]).await?;
-        Ok(!rows.is_empty())
-    }
-
-    /// The number of jobs of each of these bots that wait for a worker, by the rules of
-    /// [`JobStore::take`], and the age of the oldest; bots without waiting jobs are left out.
-    ///
-    /// # Errors
-    ///
-    /// When the store cannot be read.
-    #[tracing::instrument(name = "store::lines", level = "debug", skip_all)]
-    #[doc(hidden)]
-    pub async fn lines(
-        &self,
-        bots: &[String],
-    ) -> Result<BTreeMap<String, (u64, Duration)>, StoreError> {
-        let filter = JobFilter {
-            bots: bots.to_owned(),
-            by_workers: true,
-            ..JobFilter::default()
-        };
-        let query = Query::new(self.database.dialect(), &filter);
-        let now = self.database.dialect().now();
-        let [running, pending] = without_worker(now);
-        let sql = format!(
-            "SELECT bot, count(*), {now} - min(created) FROM jobs WHERE {} AND lease >= 0 \
-             AND (({running}) OR ({pending})) GROUP BY bot",
-            query.conditions.join(" AND "),
-        );
-        let rows = self.database.fetch(&sql, query.values).await?;
-        let lines = rows.iter().map(|row| {
-            let [count, age] = [row.int(1)?, row.int(2)?];
-            let [count, age] = [count, age].map(|it| u64::try_from(it).unwrap_or_default());
-            Ok((row.text(0)?, (count, Duration::from_millis(age))))
-        });
-        let lines = lines.collect::<Result<_, _>>();
-        lines.map_err(|source| self.database.failed(source))
     }
 
     /// Takes a certain job, if no other worker holds it. An owner who holds it already
@@ -371,12 +298,7 @@ impl JobStore {
     ///
     /// [`StoreError::Leased`] names the holder.
     #[tracing::instrument(name = "store::lease", level = "debug", skip_all, fields(job = %id))]
-    pub async fn lease(
-        &self,
-        id: &JobId,
-        owner: &str,
-        time: Duration,
-    ) -> Result<Lease, StoreError> {
+    pub async fn grant(self, id: &JobId, owner: &str, time: Duration) -> Result<Lease, StoreError> {
         let now = self.database.dialect().now();
         let failed = |source| self.database.failed(source);
         loop {
@@ -422,7 +344,7 @@ impl JobStore {
     ///
     /// [`StoreError::LeaseLost`].
     #[tracing::instrument(name = "store::renew", level = "debug", skip_all, fields(job = %lease.id))]
-    pub async fn renew(&self, lease: &Lease, time: Duration) -> Result<(), StoreError> {
+    pub async fn renew(self, lease: &Lease, time: Duration) -> Result<(), StoreError> {
         let now = self.database.dialect().now();
         let sql = format!(
             "UPDATE jobs SET lease_expires = {now} + $3, {} WHERE number = $1 AND lease = $2",
@@ -452,7 +374,7 @@ impl JobStore {
     ///
     /// When the store cannot be written.
     #[tracing::instrument(name = "store::release", level = "debug", skip_all, fields(job = %lease.id))]
-    pub async fn release(&self, lease: &Lease) -> Result<(), StoreError> {
+    pub async fn release(self, lease: &Lease) -> Result<(), StoreError> {
         // The number rises, so that no more writes under the lease are possible.
         let now = self.database.dialect().now();
         let sql = format!(
@@ -469,7 +391,7 @@ impl JobStore {
         Ok(())
     }
 
-    fn lease_of(&self, row: &Row, time: Duration) -> Result<Lease, StoreError> {
+    fn lease_of(self, row: &Row, time: Duration) -> Result<Lease, StoreError> {
         let failed = |source| self.database.failed(source);
         let id = JobId(row.text(0).map_err(failed)?);
         let (job, token) = (row.int(1).map_err(failed)?, row.int(2).map_err(failed)?);

@@ -1,6 +1,9 @@
 //! Jobs and their journals, in one SQLite file or in a PostgreSQL database.
 //!
-//! [`JobStore`] is the same for both: all statements are written once, and the tables
+//! [`JobStore`] opens one, and has a view for each kind of thing in it: [`JobStore::jobs`],
+//! [`JobStore::journals`], [`JobStore::leases`] and the others of [`views`].
+//!
+//! It is the same for both databases: all statements are written once, and the tables
 //! come from one source. The differences are in `database.rs` and the folder `schema`.
 //!
 //! **SQLite** needs no server. A state directory holds
@@ -31,6 +34,9 @@
 //! ([`AuditEntry`]); idempotency keys ([`Creation`]); API tokens ([`NewToken`]); sessions of people
 //! ([`Session`]); their preferences; and counts for quotas.
 //!
+//! Structs that callers fill in, such as [`NewJob`] and [`JobFilter`], have a default: end their
+//! literals with `..Default::default()`, and a later field changes nothing.
+//!
 //! Each operation is a span of `tracing`, with the job's id and with no stored data: a
 //! spec may hold secrets.
 //!
@@ -44,6 +50,7 @@
 //! # let state_dir = directory.path();
 //! let store = JobStore::open(state_dir).await?;
 //! let id = store
+//!     .jobs()
 //!     .create(&NewJob {
 //!         kind: "bisection".into(),
 //!         title: "pinpoint bisect v1 v2 -- ./bench.sh".into(),
@@ -53,8 +60,8 @@
 //!         ..NewJob::default()
 //!     })
 //!     .await?;
-//! store.set_state(&id, JobState::Running, None, None).await?;
-//! let mut journal = store.journal(&id).await?;
+//! store.jobs().set_state(&id, JobState::Running, None, None).await?;
+//! let mut journal = store.journals().open(&id).await?;
 //! let built = BuildReport::built(Commit::new("/src/tool", "1f2e3d4").into());
 //! let report = Report::Built(built);
 //! journal.append(&Record::Reported { action: 1, report }).await?;
@@ -64,7 +71,7 @@
 //!     benchmark: Some("bench.sh".into()),
 //!     ..JobFilter::default()
 //! };
-//! let page = store.list(&filter, Order::default(), &Place::First, 50).await?;
+//! let page = store.jobs().list(&filter, Order::default(), &Place::First, 50).await?;
 //! assert_eq!(page.jobs[0].builds, 1);
 //! # Ok(())
 //! # }
@@ -73,21 +80,29 @@
 mod address;
 mod answers;
 mod audit;
+mod audit_chain;
 mod cancel_request;
 mod cancellation;
+mod change;
 mod commits;
 mod creation;
+mod damage;
 mod database;
+mod database_error;
 mod error;
 mod exchange;
+mod export;
 mod files;
 mod filter;
 mod holders;
+mod import;
 mod job;
 mod job_answer;
+mod job_prefix;
 mod job_store;
 mod jobs;
 mod journal;
+mod journals;
 mod lease;
 mod leases;
 mod list;
@@ -97,9 +112,12 @@ mod pause;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod preferences;
+mod query;
+mod queue;
 mod quota_limit;
 mod quotas;
 mod recent_builds;
+mod records;
 mod rows;
 mod schema;
 mod secret;
@@ -110,8 +128,10 @@ mod signature;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 mod standstill;
+mod states;
 mod text;
 mod tokens;
+pub mod views;
 mod watch;
 mod workers;
 
@@ -120,13 +140,16 @@ pub use answers::Placed;
 pub use audit::{AuditCheck, AuditEntry, AuditFault, AuditFilter, AuditRow};
 
 pub use creation::{Created, Creation, IdempotencyKey};
+pub use database_error::DatabaseError;
 pub use error::StoreError;
-pub use exchange::{Check, Imported};
+
 pub use files::{JobFile, KnownFile, MOST_FILE_BYTES};
 pub use filter::{JobFilter, NameParts, Page, Place, Total};
 pub use holders::Holder;
+pub use import::{Check, Imported};
 pub use job::{CancelRequest, Job, JobId, JobSummary, NewJob, NewJobError, NoJobId};
 pub use job_answer::{AnswerEffect, JobAnswer};
+pub use job_prefix::JobPrefix;
 pub use job_store::JobStore;
 pub use journal::{JOURNAL_VERSION, JobJournal};
 pub use lease::Lease;

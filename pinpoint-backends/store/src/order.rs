@@ -12,6 +12,7 @@ const MAX_INDEXED_CHARS: usize = 100;
 
 /// A column that jobs are sorted by.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum SortBy {
     /// The time of creation.
     #[default]

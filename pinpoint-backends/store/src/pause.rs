@@ -1,20 +1,21 @@
 //! Pausing jobs: no worker takes one until it is resumed.
 
-use super::audit::Change;
+use super::change::Change;
 use super::rows::{state, unknown};
-use super::{AuditEntry, JobId, JobStore, StoreError};
+use super::views::Jobs;
+use super::{AuditEntry, JobId, StoreError};
 use pinpoint_core::JobState;
 
-impl JobStore {
-    /// Keeps workers from a job that has not ended, until [`JobStore::resume`]. A worker that holds
+impl Jobs<'_> {
+    /// Keeps workers from a job that has not ended, until [`Jobs::resume`]. A worker that holds
     /// it releases it after the run under way.
     ///
     /// # Errors
     ///
     /// [`StoreError::Transition`] for a job that has ended.
     #[tracing::instrument(name = "store::pause", level = "debug", skip_all, fields(job = %id))]
-    pub async fn pause(&self, id: &JobId, entry: Option<&AuditEntry>) -> Result<(), StoreError> {
-        let mut change = Change::new(&self.database, entry);
+    pub async fn pause(self, id: &JobId, entry: Option<&AuditEntry>) -> Result<(), StoreError> {
+        let mut change = Change::new(self.database, entry);
         loop {
             match self.try_pause(&change, id).await {
                 Err(error) if change.again(&error).await => {}
@@ -23,7 +24,7 @@ impl JobStore {
         }
     }
 
-    async fn try_pause(&self, change: &Change<'_>, id: &JobId) -> Result<(), StoreError> {
+    async fn try_pause(self, change: &Change<'_>, id: &JobId) -> Result<(), StoreError> {
         let Some(mut transaction) = change.begin().await? else {
             return Ok(());
         };
@@ -34,7 +35,7 @@ impl JobStore {
             let row = rows.first().ok_or_else(|| unknown(id))?;
             return Err(StoreError::Transition {
                 id: id.clone(),
-                from: state(&self.database, id, row, 0)?,
+                from: state(self.database, id, row, 0)?,
                 to: JobState::Pending,
             });
         }
@@ -47,7 +48,7 @@ impl JobStore {
     ///
     /// [`StoreError::Unknown`], or when the store cannot be read.
     #[tracing::instrument(name = "store::is_paused", level = "debug", skip_all, fields(job = %id))]
-    pub async fn is_paused(&self, id: &JobId) -> Result<bool, StoreError> {
+    pub async fn is_paused(self, id: &JobId) -> Result<bool, StoreError> {
         let sql = "SELECT paused FROM jobs WHERE id = $1";
         let rows = self.database.fetch(sql, [id.as_str().into()]).await?;
         let row = rows.first().ok_or_else(|| unknown(id))?;

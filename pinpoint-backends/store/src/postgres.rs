@@ -162,7 +162,7 @@ fn begun(error: &StoreError) -> bool {
     let StoreError::Unreachable { source, .. } = error else {
         return false;
     };
-    match source {
+    match &source.0 {
         sqlx::Error::Io(error) => matches!(
             error.kind(),
             ConnectionReset | ConnectionAborted | BrokenPipe | UnexpectedEof

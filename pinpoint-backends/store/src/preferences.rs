@@ -2,21 +2,22 @@
 
 use serde_json::{Map, Value};
 
-use super::audit::Change;
-use super::journal::parsed;
-use super::{AuditEntry, JobStore, StoreError};
+use super::change::Change;
+use super::damage::parsed;
+use super::views::Preferences;
+use super::{AuditEntry, StoreError};
 
 /// The longest preferences that are kept, in bytes of JSON.
 pub const MOST_PREFERENCES_BYTES: usize = 16 << 10;
 
-impl JobStore {
+impl Preferences<'_> {
     /// The preferences of a user; none at first.
     ///
     /// # Errors
     ///
     /// When the store cannot be read, or is damaged.
     #[tracing::instrument(name = "store::preferences", level = "debug", skip_all)]
-    pub async fn preferences(&self, user: &str) -> Result<Map<String, Value>, StoreError> {
+    pub async fn get(self, user: &str) -> Result<Map<String, Value>, StoreError> {
         let sql = "SELECT document FROM preferences WHERE username = $1";
         let rows = self.database.fetch(sql, [user.into()]).await?;
         let Some(row) = rows.first() else {
@@ -28,14 +29,14 @@ impl JobStore {
     }
 
     /// Replaces the preferences of a user. To change one of them, change it in the result of
-    /// [`JobStore::preferences`]: fields of later versions are kept so.
+    /// [`Preferences::get`]: fields of later versions are kept so.
     ///
     /// # Errors
     ///
     /// [`StoreError::PreferencesTooLong`], or when the store cannot be written.
     #[tracing::instrument(name = "store::set_preferences", level = "debug", skip_all)]
-    pub async fn set_preferences(
-        &self,
+    pub async fn set(
+        self,
         user: &str,
         preferences: &Map<String, Value>,
         entry: Option<&AuditEntry>,
@@ -44,7 +45,7 @@ impl JobStore {
         if document.len() > MOST_PREFERENCES_BYTES {
             return Err(StoreError::PreferencesTooLong);
         }
-        let mut change = Change::new(&self.database, entry);
+        let mut change = Change::new(self.database, entry);
         loop {
             match try_set(&change, user, &document).await {
                 Err(error) if change.again(&error).await => {}

@@ -4,6 +4,7 @@ use std::fmt;
 
 /// A limit of a [`Quota`](super::Quota).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum QuotaLimit {
     /// [`Quota::jobs_an_hour`](super::Quota::jobs_an_hour).
     JobsAnHour,

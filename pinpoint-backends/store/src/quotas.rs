@@ -4,7 +4,8 @@
 use super::database::{Transaction, Value};
 use super::job::{created_at, first_number};
 use super::quota_limit::QuotaLimit;
-use super::{JobStore, StoreError, now};
+use super::views::Quotas;
+use super::{StoreError, now};
 
 /// Milliseconds.
 const HOUR: i64 = 60 * 60 * 1000;
@@ -22,7 +23,7 @@ pub struct Quota {
     pub runs_a_day: Option<u32>,
 }
 
-impl JobStore {
+impl Quotas<'_> {
     /// The number of jobs of a user that were created at this time (in milliseconds since
     /// 1970) or later.
     ///
@@ -30,7 +31,7 @@ impl JobStore {
     ///
     /// When the store cannot be read.
     #[tracing::instrument(name = "store::jobs_created", level = "debug", skip_all)]
-    pub async fn jobs_created(&self, user: &str, since: i64) -> Result<u64, StoreError> {
+    pub async fn jobs_created(self, user: &str, since: i64) -> Result<u64, StoreError> {
         let sql = "SELECT count(*) FROM jobs WHERE username = $1 AND number >= $2";
         self.counted(sql, [user.into(), first_number(since).into()])
             .await
@@ -42,7 +43,7 @@ impl JobStore {
     ///
     /// When the store cannot be read.
     #[tracing::instrument(name = "store::jobs_under_way", level = "debug", skip_all)]
-    pub async fn jobs_under_way(&self, user: &str) -> Result<u64, StoreError> {
+    pub async fn jobs_under_way(self, user: &str) -> Result<u64, StoreError> {
         // The condition is the one of the index.
         let sql = "SELECT count(*) FROM jobs \
                    WHERE username = $1 AND state IN ('pending', 'running')";
@@ -57,7 +58,7 @@ impl JobStore {
     ///
     /// When the store cannot be read.
     #[tracing::instrument(name = "store::runs_recorded", level = "debug", skip_all)]
-    pub async fn runs_recorded(&self, user: &str, since: i64) -> Result<u64, StoreError> {
+    pub async fn runs_recorded(self, user: &str, since: i64) -> Result<u64, StoreError> {
         let sql = "SELECT CAST(coalesce(sum(runs), 0) AS BIGINT) FROM run_counts \
                    WHERE username = $1 AND hour >= $2";
         self.counted(sql, [user.into(), since.div_euclid(HOUR).into()])
@@ -65,7 +66,7 @@ impl JobStore {
     }
 
     async fn counted(
-        &self,
+        self,
         sql: &str,
         values: impl IntoIterator<Item = Value>,
     ) -> Result<u64, StoreError> {

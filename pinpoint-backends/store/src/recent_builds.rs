@@ -3,15 +3,16 @@
 use pinpoint_core::{CombinedCommit, Record, Report};
 
 use super::StoreError;
+use super::damage::parsed;
 use super::database::Value;
-use super::job_store::JobStore;
-use super::journal::parsed;
+use super::views::Jobs;
 
 /// Jobs whose journals are looked through: a journal is read as a whole.
 const JOBS: i64 = 20;
 
 /// A commit that was built.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct RecentBuild {
     /// The commit.
     pub commit: CombinedCommit,
@@ -19,7 +20,7 @@ pub struct RecentBuild {
     pub recorded: i64,
 }
 
-impl JobStore {
+impl Jobs<'_> {
     /// At most `limit` builds that the newest jobs of a bot's workers have recorded, the newest
     /// first. A commit that several jobs have built occurs several times.
     ///
@@ -28,7 +29,7 @@ impl JobStore {
     /// When the store cannot be read, or is damaged.
     #[tracing::instrument(name = "store::recent_builds", level = "debug", skip_all, fields(bot))]
     pub async fn recent_builds(
-        &self,
+        self,
         bot: &str,
         limit: u32,
     ) -> Result<Vec<RecentBuild>, StoreError> {

@@ -2,10 +2,10 @@
 
 use pinpoint_core::JobState;
 
+use super::damage::damaged;
 use super::database::{Database, Row, Transaction};
 use super::error::StoreError;
 use super::job::JobId;
-use super::journal::damaged;
 use super::order::set_runs_key;
 
 /// Recounts the runs and builds of a job in its journal.

@@ -5,12 +5,13 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use super::audit::Change;
+use super::change::Change;
+use super::damage::parsed;
 use super::database::{Access, Transaction, Value};
-use super::journal::parsed;
 use super::leases::milliseconds;
 use super::secret::sha256;
-use super::{AuditEntry, JobStore, Secret, StoreError};
+use super::views::Sessions;
+use super::{AuditEntry, Secret, StoreError};
 
 /// The maximum number of sessions of a user: one more ends the oldest.
 pub const MOST_SESSIONS: u32 = 20;
@@ -23,6 +24,7 @@ const REMOVED_AT_ONCE: u32 = 100;
 
 /// A session of a user.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Session {
     /// The user.
     pub user: String,
@@ -34,7 +36,7 @@ pub struct Session {
     pub expires: i64,
 }
 
-impl JobStore {
+impl Sessions<'_> {
     /// Begins a session of this length and returns its secret, which the store does not keep. The
     /// previous one of the same browser ends; beyond [`MOST_SESSIONS`] the user's oldest does.
     ///
@@ -42,8 +44,8 @@ impl JobStore {
     ///
     /// When the store cannot be written.
     #[tracing::instrument(name = "store::begin_session", level = "debug", skip_all)]
-    pub async fn begin_session(
-        &self,
+    pub async fn begin(
+        self,
         user: &str,
         groups: &[String],
         length: Duration,
@@ -58,7 +60,7 @@ impl JobStore {
             Json::from(groups).to_string().into(),
             milliseconds(length).into(),
         ];
-        let mut change = Change::new(&self.database, entry);
+        let mut change = Change::new(self.database, entry);
         loop {
             let tried = self.try_begin_session(&change, user, values.clone(), before.clone());
             match tried.await {
@@ -70,7 +72,7 @@ impl JobStore {
 
     /// Makes one attempt, which is idempotent.
     async fn try_begin_session(
-        &self,
+        self,
         change: &Change<'_>,
         user: &str,
         values: [Value; 4],
@@ -104,7 +106,7 @@ impl JobStore {
     ///
     /// When the store cannot be read.
     #[tracing::instrument(name = "store::find_session", level = "debug", skip_all)]
-    pub async fn find_session(&self, secret: &str) -> Result<Option<Session>, StoreError> {
+    pub async fn find(self, secret: &str) -> Result<Option<Session>, StoreError> {
         let failed = |source| self.database.failed(source);
         let sql = format!(
             "SELECT username, user_groups, created, expires FROM sessions \
@@ -133,13 +135,9 @@ impl JobStore {
     ///
     /// When the store cannot be written.
     #[tracing::instrument(name = "store::end_session", level = "debug", skip_all)]
-    pub async fn end_session(
-        &self,
-        secret: &str,
-        entry: Option<&AuditEntry>,
-    ) -> Result<(), StoreError> {
+    pub async fn end(self, secret: &str, entry: Option<&AuditEntry>) -> Result<(), StoreError> {
         let hash = sha256(secret.as_bytes());
-        let mut change = Change::new(&self.database, entry);
+        let mut change = Change::new(self.database, entry);
         loop {
             match try_end_session(&change, &hash).await {
                 Err(error) if change.again(&error).await => {}
@@ -155,7 +153,7 @@ impl JobStore {
     ///
     /// When the store cannot be written.
     #[tracing::instrument(name = "store::begin_sign_in", level = "debug", skip_all)]
-    pub async fn begin_sign_in(&self, value: &Json) -> Result<Secret, StoreError> {
+    pub async fn begin_sign_in(self, value: &Json) -> Result<Secret, StoreError> {
         let state = Secret::new("")?;
         let values: [Value; 3] = [
             sha256(state.as_str().as_bytes()).into(),
@@ -172,7 +170,7 @@ impl JobStore {
     }
 
     /// Makes one attempt, which is idempotent.
-    async fn try_begin_sign_in(&self, values: [Value; 3]) -> Result<(), StoreError> {
+    async fn try_begin_sign_in(self, values: [Value; 3]) -> Result<(), StoreError> {
         let now = self.database.dialect().now();
         let mut transaction = self.database.begin(Access::Write).await?;
         self.remove_expired(&mut transaction, "sign_ins").await?;
@@ -191,7 +189,7 @@ impl JobStore {
     /// When the store cannot be read or written. Where the connection broke, it may be gone: the
     /// sign-in has to start again.
     #[tracing::instrument(name = "store::take_sign_in", level = "debug", skip_all)]
-    pub async fn take_sign_in(&self, state: &str) -> Result<Option<Json>, StoreError> {
+    pub async fn take_sign_in(self, state: &str) -> Result<Option<Json>, StoreError> {
         let sql = format!(
             "DELETE FROM sign_ins WHERE hash = $1 AND expires > {} RETURNING value",
             self.database.dialect().now()
@@ -208,7 +206,7 @@ impl JobStore {
 
     /// Removes some of the expired rows from a table.
     async fn remove_expired(
-        &self,
+        self,
         transaction: &mut Transaction,
         table: &str,
     ) -> Result<(), StoreError> {

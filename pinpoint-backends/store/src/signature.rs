@@ -21,7 +21,8 @@ use serde_json::json;
 
 use super::database::Access;
 use super::files::Piece;
-use super::{Job, JobId, JobStore, NewJob, StoreError};
+use super::views::Signatures;
+use super::{Job, JobId, NewJob, StoreError};
 
 /// The beginning of the name of a signature among the files of a job.
 const PREFIX: &str = "signature ";
@@ -248,14 +249,14 @@ impl fmt::Debug for SigningKey {
     }
 }
 
-impl JobStore {
+impl Signatures<'_> {
     /// The signatures of a job, and whether they fit it.
     ///
     /// # Errors
     ///
     /// When the store cannot be read.
     #[tracing::instrument(name = "store::signatures", level = "debug", skip_all, fields(job = %job.id))]
-    pub async fn signatures(&self, job: &Job) -> Result<Vec<Signature>, StoreError> {
+    pub async fn list(self, job: &Job) -> Result<Vec<Signature>, StoreError> {
         let sql = "SELECT name, size, content FROM job_files \
                    WHERE job = (SELECT number FROM jobs WHERE id = $1) \
                    AND name LIKE $2 AND sequence = 0 ORDER BY name";
@@ -284,7 +285,7 @@ impl JobStore {
     ///
     /// When the store cannot be written.
     #[tracing::instrument(name = "store::sign", level = "debug", skip_all, fields(job = %job.id))]
-    pub async fn sign(&self, job: &Job, key: &SigningKey) -> Result<(), StoreError> {
+    pub async fn sign(self, job: &Job, key: &SigningKey) -> Result<(), StoreError> {
         let piece = key.sign(&job.id, &job.asked());
         let mut tries = self.database.tries(None);
         loop {
@@ -295,7 +296,7 @@ impl JobStore {
         }
     }
 
-    async fn try_sign(&self, id: &JobId, piece: &Piece) -> Result<(), StoreError> {
+    async fn try_sign(self, id: &JobId, piece: &Piece) -> Result<(), StoreError> {
         let failed = |source| self.database.failed(source);
         let mut transaction = self.database.begin(Access::Write).await?;
         let sql = "SELECT number FROM jobs WHERE id = $1";
@@ -311,11 +312,11 @@ impl JobStore {
 
     /// Returns whether one of these keys has signed the job as it is.
     pub(super) async fn is_signed(
-        &self,
+        self,
         job: &Job,
         trusted: &[PublicKey],
     ) -> Result<bool, StoreError> {
-        let signatures = self.signatures(job).await?;
+        let signatures = self.list(job).await?;
         Ok((signatures.iter()).any(|signature| signature.fits && trusted.contains(&signature.key)))
     }
 }

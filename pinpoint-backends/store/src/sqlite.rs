@@ -23,6 +23,7 @@ const CONNECTIONS: u32 = 4;
 
 /// The failures that a record survives once a SQLite file has acknowledged it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Durability {
     /// The death of the process. After a loss of power the last records may be missing; their work
     /// is done again.

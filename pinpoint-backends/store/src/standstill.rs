@@ -1,13 +1,15 @@
 //! The reason that a job on Temporal does not continue.
 
 use super::database::{Access, Value};
-use super::{JobStore, Lease, StoreError};
+use super::states::stop;
+use super::views::Leases;
+use super::{Lease, StoreError};
 
 /// The reason of a job whose workflow is paused. Others do not replace it.
 #[doc(hidden)]
 pub const PAUSED: &str = "its workflow is paused; send it the update `resume` to go on";
 
-impl JobStore {
+impl Leases<'_> {
     /// Notes the reason that an unfinished job does not continue, or that it does. Its state stays
     /// the same.
     ///
@@ -16,7 +18,7 @@ impl JobStore {
     /// When the store cannot be written.
     #[doc(hidden)]
     pub async fn note_standstill(
-        &self,
+        self,
         lease: &Lease,
         reason: Option<&str>,
     ) -> Result<(), StoreError> {
@@ -39,7 +41,7 @@ impl JobStore {
     ///
     /// When the store cannot be written.
     #[doc(hidden)]
-    pub async fn end_pause(&self, lease: &Lease) -> Result<(), StoreError> {
+    pub async fn end_pause(self, lease: &Lease) -> Result<(), StoreError> {
         let sql = "UPDATE jobs SET error = NULL WHERE number = $1 AND lease = $2 AND error = $3";
         let values: [Value; 3] = [lease.job.into(), lease.token.into(), PAUSED.into()];
         self.database.execute(sql, values).await.map(drop)
@@ -52,7 +54,7 @@ impl JobStore {
     ///
     /// [`StoreError::LeaseLost`], or when the store cannot be written.
     #[doc(hidden)]
-    pub async fn pause_leased(&self, lease: &Lease, reason: &str) -> Result<(), StoreError> {
+    pub async fn pause(self, lease: &Lease, reason: &str) -> Result<(), StoreError> {
         let mut tries = self.database.tries(lease.until());
         loop {
             match self.try_pause_leased(lease, reason).await {
@@ -63,7 +65,7 @@ impl JobStore {
     }
 
     /// Makes one attempt, which is idempotent.
-    async fn try_pause_leased(&self, lease: &Lease, reason: &str) -> Result<(), StoreError> {
+    async fn try_pause_leased(self, lease: &Lease, reason: &str) -> Result<(), StoreError> {
         let mut transaction = self.database.begin(Access::Write).await?;
         let sql =
             "UPDATE jobs SET paused = 1 WHERE number = $1 AND lease = $2 AND state = 'running'";
@@ -71,7 +73,7 @@ impl JobStore {
         if transaction.execute(sql, values).await? == 0 {
             return transaction.roll_back().await;
         }
-        self.stop_in(&mut transaction, lease, reason).await?;
+        stop(self.database, &mut transaction, lease, reason).await?;
         transaction.commit().await
     }
 }

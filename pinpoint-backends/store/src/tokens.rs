@@ -3,16 +3,17 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use super::audit::Change;
+use super::change::Change;
+use super::damage::parsed;
 use super::database::{Row, Value};
-use super::journal::parsed;
 use super::secret::sha256;
-use super::{AuditEntry, JobStore, Secret, StoreError};
+use super::views::Tokens;
+use super::{AuditEntry, Secret, StoreError};
 
 /// The prefix of every token, by which scanners for leaked secrets recognize it.
 const PREFIX: &str = "pinpoint_";
 
-/// The columns that [`JobStore::token_of`] reads.
+/// The columns that [`Tokens::token_of`] reads.
 const COLUMNS: &str = "name, username, rights, created, expires, revoked, used";
 
 /// The milliseconds within which repeated uses of a token are not noted again.
@@ -33,6 +34,7 @@ pub struct NewToken {
 
 /// A token, without its secret.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Token {
     /// Its name.
     pub name: String,
@@ -63,21 +65,21 @@ pub enum TokenCheck {
     Unknown,
 }
 
-impl JobStore {
+impl Tokens<'_> {
     /// Makes a token and returns its secret, which the store does not keep.
     ///
     /// # Errors
     ///
     /// [`StoreError::TokenExists`], or when the store cannot be written.
     #[tracing::instrument(name = "store::create_token", level = "debug", skip_all)]
-    pub async fn create_token(
-        &self,
+    pub async fn create(
+        self,
         token: &NewToken,
         entry: Option<&AuditEntry>,
     ) -> Result<Secret, StoreError> {
         let secret = Secret::new(PREFIX)?;
         let hash = sha256(secret.as_str().as_bytes());
-        let mut change = Change::new(&self.database, entry);
+        let mut change = Change::new(self.database, entry);
         loop {
             match try_create(&change, token, &hash).await {
                 Err(error) if change.again(&error).await => {}
@@ -92,7 +94,7 @@ impl JobStore {
     ///
     /// When the store cannot be read.
     #[tracing::instrument(name = "store::tokens", level = "debug", skip_all)]
-    pub async fn tokens(&self) -> Result<Vec<Token>, StoreError> {
+    pub async fn list(self) -> Result<Vec<Token>, StoreError> {
         let sql = format!("SELECT {COLUMNS} FROM tokens ORDER BY name");
         let rows = self.database.fetch(&sql, []).await?;
         rows.iter().map(|row| self.token_of(row)).collect()
@@ -104,12 +106,8 @@ impl JobStore {
     ///
     /// [`StoreError::NoToken`], or when the store cannot be written.
     #[tracing::instrument(name = "store::revoke_token", level = "debug", skip_all)]
-    pub async fn revoke_token(
-        &self,
-        name: &str,
-        entry: Option<&AuditEntry>,
-    ) -> Result<(), StoreError> {
-        let mut change = Change::new(&self.database, entry);
+    pub async fn revoke(self, name: &str, entry: Option<&AuditEntry>) -> Result<(), StoreError> {
+        let mut change = Change::new(self.database, entry);
         loop {
             match try_revoke(&change, name).await {
                 Err(error) if change.again(&error).await => {}
@@ -124,7 +122,7 @@ impl JobStore {
     ///
     /// When the store cannot be read or written.
     #[tracing::instrument(name = "store::find_token", level = "debug", skip_all)]
-    pub async fn find_token(&self, secret: &str) -> Result<TokenCheck, StoreError> {
+    pub async fn find(self, secret: &str) -> Result<TokenCheck, StoreError> {
         let now = self.database.dialect().now();
         let hash = sha256(secret.as_bytes());
         let sql = format!("SELECT {COLUMNS}, {now} FROM tokens WHERE hash = $1");
@@ -148,7 +146,7 @@ impl JobStore {
         Ok(TokenCheck::Valid(token))
     }
 
-    fn token_of(&self, row: &Row) -> Result<Token, StoreError> {
+    fn token_of(self, row: &Row) -> Result<Token, StoreError> {
         let failed = |source| self.database.failed(source);
         let name = row.text(0).map_err(failed)?;
         let place = || format!("token {name}");

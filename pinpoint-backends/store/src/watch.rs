@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use super::database::{Row, Value};
 use super::rows::state;
-use super::{JobId, JobJournal, JobStore, StoreError};
+use super::views::Jobs;
+use super::{JobId, JobJournal, StoreError};
 
 /// The most jobs of one query.
 const AT_ONCE: usize = 500;
@@ -16,6 +17,7 @@ const AT_ONCE: usize = 500;
 /// A sign of a job's progress: it differs whenever its state or its journal has changed, it
 /// was asked to end, or it was paused.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct JobMark {
     /// The job.
     pub id: JobId,
@@ -33,6 +35,7 @@ pub struct JobMark {
 
 /// A record of a journal, with the store's facts about it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct JournalEntry {
     /// Its number: numbers rise, and none is given twice.
     pub sequence: i64,
@@ -44,14 +47,14 @@ pub struct JournalEntry {
     pub record: Record,
 }
 
-impl JobStore {
+impl Jobs<'_> {
     /// The marks of these jobs, in any order; removed jobs have none.
     ///
     /// # Errors
     ///
     /// When the store cannot be read, or is damaged.
     #[tracing::instrument(name = "store::marks", level = "debug", skip_all)]
-    pub async fn marks(&self, jobs: &[JobId]) -> Result<Vec<JobMark>, StoreError> {
+    pub async fn marks(self, jobs: &[JobId]) -> Result<Vec<JobMark>, StoreError> {
         let failed = |source| self.database.failed(source);
         let mut marks = Vec::with_capacity(jobs.len());
         for jobs in jobs.chunks(AT_ONCE) {
@@ -66,7 +69,7 @@ impl JobStore {
             for row in self.database.fetch(&sql, ids).await? {
                 let id = JobId(row.text(0).map_err(failed)?);
                 marks.push(JobMark {
-                    state: state(&self.database, &id, &row, 1)?,
+                    state: state(self.database, &id, &row, 1)?,
                     updated: row.int(2).map_err(failed)?,
                     cancel_requested: row.int(3).map_err(failed)? != 0,
                     paused: row.int(4).map_err(failed)? != 0,

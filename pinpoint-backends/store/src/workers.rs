@@ -5,10 +5,11 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::damage::parsed;
 use super::database::Row;
-use super::journal::parsed;
 use super::leases::milliseconds;
-use super::{JobId, JobStore, PublicKey, StoreError};
+use super::views::Workers;
+use super::{JobId, PublicKey, StoreError};
 
 /// The time after its last sign of life for which a worker that has gone is remembered.
 const REMEMBERED: Duration = Duration::from_secs(7 * 24 * 60 * 60);
@@ -42,6 +43,7 @@ pub struct Announcement {
 
 /// A worker of a store.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct WorkerEntry {
     /// Its name, for people.
     pub name: String,
@@ -74,7 +76,7 @@ pub struct WorkerEntry {
     pub holds: Option<i64>,
 }
 
-impl JobStore {
+impl Workers<'_> {
     /// Announces a worker and its activity, for this time unless it is announced again; for no time
     /// when it ends. Forgets workers that have been gone for a week.
     ///
@@ -82,7 +84,7 @@ impl JobStore {
     ///
     /// When the store cannot be written.
     #[tracing::instrument(name = "store::announce", level = "debug", skip_all)]
-    pub async fn announce(&self, worker: &Announcement, time: Duration) -> Result<(), StoreError> {
+    pub async fn announce(self, worker: &Announcement, time: Duration) -> Result<(), StoreError> {
         let now = self.database.dialect().now();
         let sql = format!(
             "INSERT INTO workers (id, name, machine, bots, host, version, started, seen, expires, \
@@ -122,7 +124,7 @@ impl JobStore {
     ///
     /// When the store cannot be read.
     #[tracing::instrument(name = "store::workers", level = "debug", skip_all)]
-    pub async fn workers(&self) -> Result<Vec<WorkerEntry>, StoreError> {
+    pub async fn list(self) -> Result<Vec<WorkerEntry>, StoreError> {
         let now = self.database.dialect().now();
         let sql = format!(
             "SELECT workers.name, machine, bots, host, version, started, seen, \
@@ -136,7 +138,7 @@ impl JobStore {
         rows.iter().map(|row| self.worker_of(row)).collect()
     }
 
-    fn worker_of(&self, row: &Row) -> Result<WorkerEntry, StoreError> {
+    fn worker_of(self, row: &Row) -> Result<WorkerEntry, StoreError> {
         let failed = |source| self.database.failed(source);
         let text = |column| row.text(column).map_err(failed);
         let name = text(0)?;

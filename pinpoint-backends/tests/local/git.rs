@@ -55,7 +55,7 @@ async fn a_partial_clone_is_told_what_it_lacks_and_nothing_is_fetched() {
     let before = snapshot(&clone);
     let repository = Repository::discover(&clone).unwrap();
     let mut config = config(&world, &first, "true");
-    config.repository = clone.clone();
+    config.repository = clone.clone().into();
     config.good = repository.resolve_revision(&first).unwrap().into();
     let executor = world.open(config, "job");
     let commit: CombinedCommit = repository.resolve_revision(&second).unwrap().into();

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use pinpoint_backends::local::LocalConfig;
 use pinpoint_core::results::Format;
-use pinpoint_core::translate::{Reading, event};
+use pinpoint_core::translate::{ReadingSettings, event};
 use pinpoint_core::{
     Charts, Event, FindMetricRequest, InProcess, Method, Metric, MetricSource, Record, Report,
 };
@@ -215,7 +215,7 @@ async fn every_value_is_reported_and_aggregated_when_it_is_read() {
         (Some(Method::Median.into()), vec![2.0]),
         (Some(Method::Mean.into()), vec![3.0]),
     ] {
-        let reading = Reading {
+        let reading = ReadingSettings {
             charts: Charts::Deciding(None),
             aggregate,
             created: 0,

@@ -583,7 +583,7 @@ async fn a_permitted_url_that_leads_elsewhere_is_not_followed() {
     let (permitted, asked) = redirecting(&format!("http://{elsewhere}/acme/tool"));
     let mut config = config(&world, &good, "cp file built");
     let url = format!("http://{permitted}/acme/tool");
-    let name = config.repository.display().to_string();
+    let name = config.repository.to_string();
     config.urls.insert(name, url.clone());
     let location = Location {
         state_dir: world.path("other/state"),

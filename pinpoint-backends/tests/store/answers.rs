@@ -42,8 +42,8 @@ fn started(action: u64, handle: &str) -> Record {
 }
 
 async fn shared(store: &JobStore, id: &JobId) -> JobJournal {
-    let lease = store.share_lease(id, "pool", LONG).await.unwrap();
-    store.leased_journal(&lease).await.unwrap()
+    let lease = store.leases().share(id, "pool", LONG).await.unwrap();
+    store.journals().open_leased(&lease).await.unwrap()
 }
 
 /// The order that follows from the records' own fields.
@@ -65,7 +65,7 @@ fn chained(records: &[Placed]) -> Vec<Record> {
 async fn an_answer_is_recorded_once(fixture: Fixture) {
     let store = &fixture.store;
     let id = fixture.job().await;
-    store.lease(&id, "pool", LONG).await.unwrap();
+    store.leases().grant(&id, "pool", LONG).await.unwrap();
     let mut journal = shared(store, &id).await;
     let first = journal
         .record_once(&gave_up(3, "first"), None)
@@ -107,7 +107,7 @@ async fn an_answer_is_recorded_once(fixture: Fixture) {
 async fn a_record_that_a_writer_knows_and_the_journal_lacks_is_not_passed_over(fixture: Fixture) {
     let store = &fixture.store;
     let id = fixture.job().await;
-    store.lease(&id, "pool", LONG).await.unwrap();
+    store.leases().grant(&id, "pool", LONG).await.unwrap();
     let journal = shared(store, &id).await;
     journal.record_once(&gave_up(0, ""), None).await.unwrap();
     let error = journal.record_once(&gave_up(1, ""), Some(3)).await;
@@ -118,7 +118,7 @@ async fn a_record_that_a_writer_knows_and_the_journal_lacks_is_not_passed_over(f
 async fn tickets_are_passed_over(fixture: Fixture) {
     let store = &fixture.store;
     let id = fixture.job().await;
-    store.lease(&id, "pool", LONG).await.unwrap();
+    store.leases().grant(&id, "pool", LONG).await.unwrap();
     let mut journal = shared(store, &id).await;
     for _ in 0..2 {
         let ticket = journal.record_once(&started(1, "a"), None).await.unwrap();
@@ -141,7 +141,7 @@ async fn many_writers_leave_one_chain(fixture: Fixture) {
     const WRITERS: u64 = 4;
     let store = &fixture.store;
     let id = fixture.job().await;
-    store.lease(&id, "pool", LONG).await.unwrap();
+    store.leases().grant(&id, "pool", LONG).await.unwrap();
     let mut writers = tokio::task::JoinSet::new();
     for writer in 0..WRITERS {
         let (store, id) = (store.clone(), id.clone());
@@ -168,7 +168,7 @@ async fn many_writers_leave_one_chain(fixture: Fixture) {
 async fn a_journal_is_read_in_pieces(fixture: Fixture) {
     let store = &fixture.store;
     let id = fixture.job().await;
-    store.lease(&id, "pool", LONG).await.unwrap();
+    store.leases().grant(&id, "pool", LONG).await.unwrap();
     let journal = shared(store, &id).await;
     for action in 0..7 {
         if action == 4 {
@@ -196,23 +196,23 @@ async fn a_journal_is_read_in_pieces(fixture: Fixture) {
 async fn only_who_works_for_the_holder_shares_a_lease(fixture: Fixture) {
     let store = &fixture.store;
     let id = fixture.job().await;
-    let error = store.share_lease(&id, "pool", LONG).await.unwrap_err();
+    let error = store.leases().share(&id, "pool", LONG).await.unwrap_err();
     assert!(matches!(error, StoreError::LeaseLost { .. }), "{error}");
-    let lease = store.lease(&id, "pool", LONG).await.unwrap();
-    match store.share_lease(&id, "ada", LONG).await.unwrap_err() {
+    let lease = store.leases().grant(&id, "pool", LONG).await.unwrap();
+    match store.leases().share(&id, "ada", LONG).await.unwrap_err() {
         StoreError::Leased { owner, .. } => assert_eq!(owner, "pool"),
         other => panic!("{other}"),
     }
     let mut journal = shared(store, &id).await;
     journal.record_once(&gave_up(0, ""), None).await.unwrap();
     // An event of the lease affects all who share it.
-    store.release(&lease).await.unwrap();
+    store.leases().release(&lease).await.unwrap();
     let error = journal
         .record_once(&gave_up(1, ""), None)
         .await
         .unwrap_err();
     assert!(matches!(error, StoreError::LeaseLost { .. }), "{error}");
-    store.lease(&id, "ada", LONG).await.unwrap();
+    store.leases().grant(&id, "ada", LONG).await.unwrap();
     let error = journal.append(&gave_up(1, "")).await.unwrap_err();
     assert!(error.to_string().contains("another"), "{error}");
 }
@@ -225,23 +225,28 @@ async fn leases_that_expire_are_found(fixture: Fixture) {
         fixture.job().await,
     );
     store
-        .lease(&soon, "pool", Duration::from_secs(30))
+        .leases()
+        .grant(&soon, "pool", Duration::from_secs(30))
         .await
         .unwrap();
-    store.lease(&late, "pool", LONG).await.unwrap();
+    store.leases().grant(&late, "pool", LONG).await.unwrap();
     store
-        .lease(&other, "ada", Duration::from_secs(30))
+        .leases()
+        .grant(&other, "ada", Duration::from_secs(30))
         .await
         .unwrap();
     let minute = Duration::from_secs(60);
-    let found = store.expiring_leases("pool", minute, 10).await.unwrap();
+    let found = store.leases().expiring("pool", minute, 10).await.unwrap();
     assert_eq!(
         found.iter().map(|lease| lease.id()).collect::<Vec<_>>(),
         [&soon]
     );
-    store.renew(&found[0], LONG).await.unwrap();
-    assert_eq!(store.expiring_leases("pool", minute, 10).await.unwrap(), []);
-    let all = store.expiring_leases("pool", LONG * 2, 1).await.unwrap();
+    store.leases().renew(&found[0], LONG).await.unwrap();
+    assert_eq!(
+        store.leases().expiring("pool", minute, 10).await.unwrap(),
+        []
+    );
+    let all = store.leases().expiring("pool", LONG * 2, 1).await.unwrap();
     assert_eq!(all.len(), 1);
 }
 
@@ -249,41 +254,47 @@ async fn requests_to_cancel_are_found(fixture: Fixture) {
     let store = &fixture.store;
     let (asked, other) = (fixture.job().await, fixture.job().await);
     for id in [&asked, &other] {
-        store.lease(id, "pool", LONG).await.unwrap();
+        store.leases().grant(id, "pool", LONG).await.unwrap();
     }
-    assert_eq!(store.cancel_requests("pool", 10).await.unwrap(), []);
+    assert_eq!(store.cancellations().held_by("pool", 10).await.unwrap(), []);
     let request = CancelRequest {
         reason: "wrong range".into(),
         by: "ada".into(),
     };
-    store.request_cancel(&asked, &request, None).await.unwrap();
-    assert_eq!(store.cancel_requests("ada", 10).await.unwrap(), []);
+    store
+        .cancellations()
+        .request(&asked, &request, None)
+        .await
+        .unwrap();
+    assert_eq!(store.cancellations().held_by("ada", 10).await.unwrap(), []);
     assert_eq!(
-        store.cancel_requests("pool", 10).await.unwrap(),
+        store.cancellations().held_by("pool", 10).await.unwrap(),
         [(asked.clone(), request)]
     );
-    store.clear_cancel(&asked).await.unwrap();
-    assert_eq!(store.cancel_requests("pool", 10).await.unwrap(), []);
+    store.cancellations().clear(&asked).await.unwrap();
+    assert_eq!(store.cancellations().held_by("pool", 10).await.unwrap(), []);
 }
 
 async fn a_file_grows_by_several_writers(fixture: Fixture) {
     let (store, second) = (&fixture.store, open(&fixture.place()).await);
     let id = fixture.job().await;
-    let lease = store.lease(&id, "pool", LONG).await.unwrap();
+    let lease = store.leases().grant(&id, "pool", LONG).await.unwrap();
     for (writer, line) in [(store, "one\n"), (&second, "two\n"), (store, "three\n")] {
-        let shared = writer.share_lease(&id, "pool", LONG).await.unwrap();
+        let shared = writer.leases().share(&id, "pool", LONG).await.unwrap();
         assert!(
             writer
-                .add_to_file(&shared, "tails", line.as_bytes())
+                .files()
+                .add(&shared, "tails", line.as_bytes())
                 .await
                 .unwrap()
         );
     }
-    let files = store.files(&id).await.unwrap();
+    let files = store.files().list(&id).await.unwrap();
     assert_eq!(files[0].content, b"one\ntwo\nthree\n");
-    store.release(&lease).await.unwrap();
+    store.leases().release(&lease).await.unwrap();
     let error = second
-        .add_to_file(&lease, "tails", b"four\n")
+        .files()
+        .add(&lease, "tails", b"four\n")
         .await
         .unwrap_err();
     assert!(matches!(error, StoreError::LeaseLost { .. }), "{error}");

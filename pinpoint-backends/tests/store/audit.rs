@@ -34,7 +34,7 @@ fn entry(user: &str, operation: &str) -> AuditEntry {
 
 async fn all_rows(store: &JobStore) -> Vec<AuditRow> {
     let all = AuditFilter::default();
-    store.audited(&all, 0, 1000).await.unwrap()
+    store.audit().list(&all, 0, 1000).await.unwrap()
 }
 
 /// The operations and the jobs of all rows, which are complete.
@@ -44,7 +44,7 @@ async fn told(store: &JobStore) -> Vec<(String, Option<JobId>)> {
         rows: rows.len() as u64,
         hash: rows.last().map_or_else(String::new, |row| row.hash.clone()),
     };
-    assert_eq!(store.verify_audit().await.unwrap(), expected);
+    assert_eq!(store.audit().verify().await.unwrap(), expected);
     let told = rows.into_iter();
     told.map(|row| (row.entry.operation, row.entry.job))
         .collect()
@@ -56,7 +56,7 @@ async fn an_entry_comes_back_as_it_went_in(fixture: Fixture) {
         rows: 0,
         hash: String::new(),
     };
-    assert_eq!(store.verify_audit().await.unwrap(), empty);
+    assert_eq!(store.audit().verify().await.unwrap(), empty);
     let id = fixture.job().await;
     let details = json!({ "reason": "é \"x\"\u{0}", "tiny": 5e-324, "zero": -0.0, "none": null });
     let written = AuditEntry {
@@ -66,9 +66,9 @@ async fn an_entry_comes_back_as_it_went_in(fixture: Fixture) {
         details: details.as_object().unwrap().clone(),
         ..entry("", "CancelJob")
     };
-    store.audit(&written).await.unwrap();
+    store.audit().append(&written).await.unwrap();
     // A repetition is another row.
-    store.audit(&written).await.unwrap();
+    store.audit().append(&written).await.unwrap();
     let rows = all_rows(store).await;
     let read = AuditEntry {
         user: "ada\u{fffd}".into(),
@@ -90,10 +90,10 @@ async fn rows_are_found_by_what_they_tell(fixture: Fixture) {
         ..entry("ada", "CancelJob")
     };
     for entry in [&of_job, &entry("bob", "CancelJob"), &entry("ada", "GetJob")] {
-        store.audit(entry).await.unwrap();
+        store.audit().append(entry).await.unwrap();
     }
     let numbers = async |filter: AuditFilter, after, limit| -> Vec<i64> {
-        let rows = store.audited(&filter, after, limit).await.unwrap();
+        let rows = store.audit().list(&filter, after, limit).await.unwrap();
         rows.iter().map(|row| row.number).collect()
     };
     let any = AuditFilter::default;
@@ -135,8 +135,14 @@ async fn many_writers_keep_one_chain(fixture: Fixture) {
                     ..Creation::default()
                 };
                 match number % 2 {
-                    0 => store.audit(&entry).await.unwrap(),
-                    _ => drop(store.create_with(&new_job("x"), &creation).await.unwrap()),
+                    0 => store.audit().append(&entry).await.unwrap(),
+                    _ => drop(
+                        store
+                            .jobs()
+                            .create_with(&new_job("x"), &creation)
+                            .await
+                            .unwrap(),
+                    ),
                 }
             }
         });
@@ -150,7 +156,11 @@ async fn many_writers_keep_one_chain(fixture: Fixture) {
 async fn every_change_of_a_stored_row_is_found(fixture: Fixture) {
     let store = &fixture.store;
     for operation in ["one", "two", "three"] {
-        store.audit(&entry("ada", operation)).await.unwrap();
+        store
+            .audit()
+            .append(&entry("ada", operation))
+            .await
+            .unwrap();
     }
     fixture
         .behind_its_back("CREATE TABLE kept AS SELECT * FROM audit")
@@ -222,7 +232,7 @@ async fn every_change_of_a_stored_row_is_found(fixture: Fixture) {
         ),
     ] {
         fixture.behind_its_back(change).await;
-        let found = store.verify_audit().await.unwrap();
+        let found = store.audit().verify().await.unwrap();
         assert_eq!(found, AuditCheck::Broken { number, fault }, "{change}");
         fixture.behind_its_back("DELETE FROM audit").await;
         fixture
@@ -244,12 +254,12 @@ async fn a_change_and_its_entry_are_one(fixture: Fixture) {
         }),
         ..Creation::default()
     };
-    let id = store.create_with(&new_job("a job"), &creation).await;
+    let id = store.jobs().create_with(&new_job("a job"), &creation).await;
     let id = id.unwrap().id;
     let mut expected = vec![("create".to_owned(), Some(id.clone()))];
     assert_eq!(told(store).await, expected);
     // A repeated one changes nothing.
-    let again = store.create_with(&new_job("a job"), &creation).await;
+    let again = store.jobs().create_with(&new_job("a job"), &creation).await;
     assert!(!again.unwrap().is_new);
     assert_eq!(told(store).await, expected);
 
@@ -259,25 +269,36 @@ async fn a_change_and_its_entry_are_one(fixture: Fixture) {
     };
     let request = CancelRequest::default();
     let canceled = about("cancel");
-    (store.request_cancel(&id, &request, Some(&canceled)).await).unwrap();
+    (store
+        .cancellations()
+        .request(&id, &request, Some(&canceled))
+        .await)
+        .unwrap();
     expected.push(("cancel".into(), Some(id.clone())));
     let token = NewToken {
         name: "ci".into(),
         ..NewToken::default()
     };
     let made = entry("ada", "token");
-    store.create_token(&token, Some(&made)).await.unwrap();
+    store.tokens().create(&token, Some(&made)).await.unwrap();
     let revoked = entry("ada", "revoke");
-    store.revoke_token("ci", Some(&revoked)).await.unwrap();
+    store.tokens().revoke("ci", Some(&revoked)).await.unwrap();
     expected.extend([("token".into(), None), ("revoke".into(), None)]);
     assert_eq!(told(store).await, expected);
 
     // Nothing was done, so nothing is recorded.
-    store.create_token(&token, Some(&made)).await.unwrap_err();
-    let missing = store.revoke_token("missing", Some(&revoked)).await;
+    store
+        .tokens()
+        .create(&token, Some(&made))
+        .await
+        .unwrap_err();
+    let missing = store.tokens().revoke("missing", Some(&revoked)).await;
     assert!(matches!(missing, Err(StoreError::NoToken { .. })));
     fixture.behind_its_back("DELETE FROM jobs").await;
-    let unknown = store.request_cancel(&id, &request, Some(&canceled)).await;
+    let unknown = store
+        .cancellations()
+        .request(&id, &request, Some(&canceled))
+        .await;
     assert!(matches!(unknown, Err(StoreError::Unknown { .. })));
     assert_eq!(told(store).await, expected);
 }
@@ -287,23 +308,31 @@ async fn no_change_lasts_whose_entry_fails(fixture: Fixture) {
     let store = &fixture.store;
     let (running, ended) = (fixture.job().await, fixture.job().await);
     let request = CancelRequest::default();
-    store.request_cancel(&ended, &request, None).await.unwrap();
+    store
+        .cancellations()
+        .request(&ended, &request, None)
+        .await
+        .unwrap();
     for state in [JobState::Running, JobState::Canceled] {
-        store.set_state(&ended, state, None, None).await.unwrap();
+        store
+            .jobs()
+            .set_state(&ended, state, None, None)
+            .await
+            .unwrap();
     }
     let token = |name: &str| NewToken {
         name: name.into(),
         ..NewToken::default()
     };
-    store.create_token(&token("kept"), None).await.unwrap();
+    store.tokens().create(&token("kept"), None).await.unwrap();
     let hour = std::time::Duration::from_secs(3600);
-    let session = store.begin_session("ada", &[], hour, None, None).await;
+    let session = store.sessions().begin("ada", &[], hour, None, None).await;
     let session = session.unwrap();
     let jobs = async || {
-        let (running, ended) = (store.get(running.as_str()), store.get(ended.as_str()));
+        let (running, ended) = (store.jobs().get(&running), store.jobs().get(&ended));
         (running.await.unwrap(), ended.await.unwrap())
     };
-    let before = (jobs().await, store.tokens().await.unwrap());
+    let before = (jobs().await, store.tokens().list().await.unwrap());
 
     let away = "ALTER TABLE audit RENAME TO audit_away";
     fixture.behind_its_back(away).await;
@@ -315,49 +344,66 @@ async fn no_change_lasts_whose_entry_fails(fixture: Fixture) {
     let theme = json!({ "theme": "dark" }).as_object().unwrap().clone();
     let old = session.as_str();
     let failures = [
-        (store.create_with(&new_job("another"), &creation).await).map(drop),
-        store
-            .request_cancel(&running, &request, Some(told))
-            .await
-            .map(drop),
-        store.pause(&running, Some(told)).await,
-        store.resume(&ended, None, Some(told)).await,
-        store
-            .create_token(&token("new"), Some(told))
-            .await
-            .map(drop),
-        store.revoke_token("kept", Some(told)).await,
-        store.set_preferences("ada", &theme, Some(told)).await,
         (store
-            .begin_session("ada", &[], hour, Some(old), Some(told))
+            .jobs()
+            .create_with(&new_job("another"), &creation)
             .await)
             .map(drop),
-        store.end_session(old, Some(told)).await,
+        store
+            .cancellations()
+            .request(&running, &request, Some(told))
+            .await
+            .map(drop),
+        store.jobs().pause(&running, Some(told)).await,
+        store.jobs().resume(&ended, None, Some(told)).await,
+        store
+            .tokens()
+            .create(&token("new"), Some(told))
+            .await
+            .map(drop),
+        store.tokens().revoke("kept", Some(told)).await,
+        store.preferences().set("ada", &theme, Some(told)).await,
+        (store
+            .sessions()
+            .begin("ada", &[], hour, Some(old), Some(told))
+            .await)
+            .map(drop),
+        store.sessions().end(old, Some(told)).await,
     ];
     for (number, failed) in failures.iter().enumerate() {
         assert!(failed.is_err(), "change {number}");
     }
     let back = "ALTER TABLE audit_away RENAME TO audit";
     fixture.behind_its_back(back).await;
-    assert_eq!((jobs().await, store.tokens().await.unwrap()), before);
-    assert!(!store.cancel_requested(&running).await.unwrap());
-    assert!(!store.is_paused(&running).await.unwrap());
-    assert!(store.preferences("ada").await.unwrap().is_empty());
-    assert!(store.find_session(old).await.unwrap().is_some());
-    let total = store.count(&Default::default()).await.unwrap();
+    assert_eq!((jobs().await, store.tokens().list().await.unwrap()), before);
+    assert!(!store.cancellations().is_requested(&running).await.unwrap());
+    assert!(!store.jobs().is_paused(&running).await.unwrap());
+    assert!(store.preferences().get("ada").await.unwrap().is_empty());
+    assert!(store.sessions().find(old).await.unwrap().is_some());
+    let total = store.jobs().count(&Default::default()).await.unwrap();
     assert_eq!(total, Total::Exactly(2));
 
     // With its entry, each persists.
     let next = store
-        .begin_session("ada", &[], hour, Some(old), Some(told))
+        .sessions()
+        .begin("ada", &[], hour, Some(old), Some(told))
         .await;
-    assert!(store.find_session(old).await.unwrap().is_none());
+    assert!(store.sessions().find(old).await.unwrap().is_none());
     let next = next.unwrap();
-    store.end_session(next.as_str(), Some(told)).await.unwrap();
-    // Nothing is left to end, so nothing is recorded.
-    store.end_session(next.as_str(), Some(told)).await.unwrap();
     store
-        .set_preferences("ada", &theme, Some(told))
+        .sessions()
+        .end(next.as_str(), Some(told))
+        .await
+        .unwrap();
+    // Nothing is left to end, so nothing is recorded.
+    store
+        .sessions()
+        .end(next.as_str(), Some(told))
+        .await
+        .unwrap();
+    store
+        .preferences()
+        .set("ada", &theme, Some(told))
         .await
         .unwrap();
     assert_eq!(self::told(store).await.len(), 3);
@@ -366,72 +412,90 @@ async fn no_change_lasts_whose_entry_fails(fixture: Fixture) {
 async fn a_job_that_has_ended_is_resumed_with_an_entry(fixture: Fixture) {
     let store = &fixture.store;
     let resumed = entry("ada", "resume");
-    let resume = async |id: &JobId| store.resume(id, None, Some(&resumed)).await;
+    let resume = async |id: &JobId| store.jobs().resume(id, None, Some(&resumed)).await;
     let hour = std::time::Duration::from_secs(3600);
     let id = fixture.job().await;
-    let lease = store.lease(&id, "pool", hour).await.unwrap();
+    let lease = store.leases().grant(&id, "pool", hour).await.unwrap();
     store
-        .set_leased_state(&lease, JobState::Running, None, None)
+        .leases()
+        .set_state(&lease, JobState::Running, None, None)
         .await
         .unwrap();
     let leased = resume(&id).await;
     assert!(matches!(leased, Err(StoreError::Leased { .. })));
-    let mut journal = store.leased_journal(&lease).await.unwrap();
+    let mut journal = store.journals().open_leased(&lease).await.unwrap();
     append_all(&mut journal, &ticks(2)).await;
     append_all(&mut journal, &[run(2), Record::CancelRequested, run(3)]).await;
     let request = CancelRequest {
         reason: "wrong range".into(),
         by: "ada".into(),
     };
-    store.request_cancel(&id, &request, None).await.unwrap();
-    let outcome = json!({ "status": "canceled" });
     store
-        .set_leased_state(&lease, JobState::Canceled, None, Some(&outcome))
+        .cancellations()
+        .request(&id, &request, None)
         .await
         .unwrap();
-    store.release(&lease).await.unwrap();
+    let outcome = json!({ "status": "canceled" });
+    store
+        .leases()
+        .set_state(&lease, JobState::Canceled, None, Some(&outcome))
+        .await
+        .unwrap();
+    store.leases().release(&lease).await.unwrap();
     assert_eq!(told(store).await, []);
 
-    let before = store.get(id.as_str()).await.unwrap();
+    let before = store.jobs().get(&id).await.unwrap();
     assert_eq!(before.cancel, Some(request));
     resume(&id).await.unwrap();
-    let job = store.get(id.as_str()).await.unwrap();
+    let job = store.jobs().get(&id).await.unwrap();
     assert_eq!(
         (job.state, job.cancel, job.outcome),
         (JobState::Pending, None, None)
     );
     assert_eq!((job.runs, job.duration), (1, before.duration));
-    assert!(!store.cancel_requested(&id).await.unwrap());
-    let mut journal = store.journal(&id).await.unwrap();
+    assert!(!store.cancellations().is_requested(&id).await.unwrap());
+    let mut journal = store.journals().open(&id).await.unwrap();
     assert_eq!(journal.records().await.unwrap().len(), 3);
-    let taken = store.take(&Default::default(), "pool", hour).await.unwrap();
+    let taken = store
+        .leases()
+        .take(&Default::default(), "pool", hour)
+        .await
+        .unwrap();
     let (job, lease) = taken.unwrap();
     assert_eq!(job.id, id);
 
     store
-        .set_leased_state(&lease, JobState::Running, None, None)
+        .leases()
+        .set_state(&lease, JobState::Running, None, None)
         .await
         .unwrap();
     store
-        .set_leased_state(&lease, JobState::Failed, Some("no disk"), None)
+        .leases()
+        .set_state(&lease, JobState::Failed, Some("no disk"), None)
         .await
         .unwrap();
-    store.release(&lease).await.unwrap();
+    store.leases().release(&lease).await.unwrap();
     resume(&id).await.unwrap();
-    let job = store.get(id.as_str()).await.unwrap();
+    let job = store.jobs().get(&id).await.unwrap();
     assert_eq!((job.state, job.error), (JobState::Pending, None));
 
     // It is waiting already, and is not asked to end again.
     let request = CancelRequest::default();
-    store.request_cancel(&id, &request, None).await.unwrap();
+    store
+        .cancellations()
+        .request(&id, &request, None)
+        .await
+        .unwrap();
     resume(&id).await.unwrap();
-    assert!(!store.cancel_requested(&id).await.unwrap());
+    assert!(!store.cancellations().is_requested(&id).await.unwrap());
 
     store
+        .jobs()
         .set_state(&id, JobState::Running, None, None)
         .await
         .unwrap();
     store
+        .jobs()
         .set_state(&id, JobState::Completed, None, None)
         .await
         .unwrap();

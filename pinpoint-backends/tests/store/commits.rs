@@ -29,12 +29,18 @@ async fn a_job_is_found_by_the_commits_that_it_is_about(fixture: Fixture) {
         spec: json!({ "range": { "good": end(&good), "bad": end(&bad) } }),
         ..new_job("search")
     };
-    let id = store.create(&job).await.unwrap();
-    store.create(&new_job("other")).await.unwrap();
+    let id = store.jobs().create(&job).await.unwrap();
+    store.jobs().create(&new_job("other")).await.unwrap();
     assert_eq!(titles(store, &good).await, ["search"]);
     assert_eq!(titles(store, "b2b2b2b*").await, ["search"]);
     assert!(titles(store, &culprit).await.is_empty());
-    let set = async |state, outcome| store.set_state(&id, state, None, outcome).await.unwrap();
+    let set = async |state, outcome| {
+        store
+            .jobs()
+            .set_state(&id, state, None, outcome)
+            .await
+            .unwrap()
+    };
     set(JobState::Running, None).await;
     let outcome = json!({
         "culprits": [{ "blamed": { "git_hash": culprit } }],
@@ -50,9 +56,13 @@ async fn a_job_is_found_by_the_commits_that_it_is_about(fixture: Fixture) {
     is_found(store).await;
     let mut exported = Vec::new();
     let all = JobFilter::default();
-    store.export(&all, &mut exported).await.unwrap();
+    store.exchange().export(&all, &mut exported).await.unwrap();
     let other = Fixture::new().await;
-    let imported = other.store.import(&mut &exported[..], &|_| Ok(())).await;
+    let imported = other
+        .store
+        .exchange()
+        .import(&mut &exported[..], &|_| Ok(()))
+        .await;
     imported.unwrap();
     is_found(&other.store).await;
     // A store of version 5 has no hashes among the words of its jobs.

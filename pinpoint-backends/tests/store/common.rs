@@ -78,7 +78,7 @@ impl Fixture {
     }
 
     pub(crate) async fn job(&self) -> JobId {
-        self.store.create(&new_job("a job")).await.unwrap()
+        self.store.jobs().create(&new_job("a job")).await.unwrap()
     }
 
     /// The address that [`open`] opens once more.
@@ -204,16 +204,16 @@ pub(crate) async fn open(place: &str) -> JobStore {
 /// Checks that an upgraded store has its only job, and all tables.
 pub(crate) async fn is_of_this_version(store: &JobStore, id: &JobId) {
     assert_eq!(all(store).await[0].id, *id);
-    assert_eq!(store.get(id.as_str()).await.unwrap().cancel, None);
-    assert_eq!(store.workers().await.unwrap(), []);
-    assert_eq!(store.files(id).await.unwrap(), []);
-    store.audit(&AuditEntry::default()).await.unwrap();
-    let check = store.verify_audit().await.unwrap();
+    assert_eq!(store.jobs().get(id).await.unwrap().cancel, None);
+    assert_eq!(store.workers().list().await.unwrap(), []);
+    assert_eq!(store.files().list(id).await.unwrap(), []);
+    store.audit().append(&AuditEntry::default()).await.unwrap();
+    let check = store.audit().verify().await.unwrap();
     assert!(matches!(check, AuditCheck::Whole { .. }), "{check:?}");
-    assert_eq!(store.tokens().await.unwrap(), []);
-    assert_eq!(store.find_session("").await.unwrap(), None);
-    assert_eq!(store.runs_recorded("", 0).await.unwrap(), 0);
-    assert!(store.preferences("").await.unwrap().is_empty());
+    assert_eq!(store.tokens().list().await.unwrap(), []);
+    assert_eq!(store.sessions().find("").await.unwrap(), None);
+    assert_eq!(store.quotas().runs_recorded("", 0).await.unwrap(), 0);
+    assert!(store.preferences().get("").await.unwrap().is_empty());
 }
 
 /// All jobs, newest first.
@@ -223,6 +223,7 @@ pub(crate) async fn all(store: &JobStore) -> Vec<JobSummary> {
 
 pub(crate) async fn found(store: &JobStore, filter: JobFilter) -> Vec<JobSummary> {
     let page = store
+        .jobs()
         .list(&filter, Order::default(), &Place::First, 1000)
         .await
         .unwrap();

@@ -136,7 +136,11 @@ async fn tables_are_made_in_a_schema_of_their_own() {
         .behind_its_back("DROP SCHEMA pinpoint CASCADE; CREATE TABLE public.jobs (other TEXT)")
         .await;
     let store = crate::common::open(&fixture.place()).await;
-    store.create(&crate::common::new_job("ours")).await.unwrap();
+    store
+        .jobs()
+        .create(&crate::common::new_job("ours"))
+        .await
+        .unwrap();
     assert_eq!(all(&store).await.len(), 1);
     let tables = fixture.seen_behind_its_back(TABLES).await;
     let tables: Vec<_> = tables
@@ -184,11 +188,12 @@ async fn tables_that_an_earlier_version_made_elsewhere_are_used() {
         .await;
     let store = crate::common::open(&fixture.place()).await;
     assert_eq!(all(&store).await[0].id, id);
-    assert_eq!(store.workers().await.unwrap(), []);
+    assert_eq!(store.workers().list().await.unwrap(), []);
     let lease = store
-        .lease(&id, "ada", std::time::Duration::from_secs(60))
+        .leases()
+        .grant(&id, "ada", std::time::Duration::from_secs(60))
         .await;
-    store.release(&lease.unwrap()).await.unwrap();
+    store.leases().release(&lease.unwrap()).await.unwrap();
     let tables = fixture.seen_behind_its_back(TABLES).await;
     assert!(tables.iter().all(|(at, _)| at == "public"), "{tables:?}");
 }

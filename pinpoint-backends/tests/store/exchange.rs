@@ -33,15 +33,16 @@ async fn fill(store: &JobStore) {
             config: serde_json::json!({ "tiny": 5e-324, "zero": -0.0, "text": "\u{0}" }),
             ..new_job("a job")
         };
-        let id = store.create(&job).await.unwrap();
-        let mut journal = store.journal(&id).await.unwrap();
+        let id = store.jobs().create(&job).await.unwrap();
+        let mut journal = store.journals().open(&id).await.unwrap();
         append_all(&mut journal, &ticks(2)).await;
         append_all(&mut journal, &[run(2), Record::CancelRequested, run(3)]).await;
         if state == JobState::Canceled {
-            assert_eq!(store.withdraw_cancellation(&id).await.unwrap(), 2);
+            assert_eq!(store.cancellations().withdraw(&id).await.unwrap(), 2);
         }
         if state != JobState::Pending {
             store
+                .jobs()
                 .set_state(&id, JobState::Running, None, None)
                 .await
                 .unwrap();
@@ -50,15 +51,28 @@ async fn fill(store: &JobStore) {
             reason: "\"wrong\" range".into(),
             by: "ada".into(),
         };
-        store.request_cancel(&id, &request, None).await.unwrap();
+        store
+            .cancellations()
+            .request(&id, &request, None)
+            .await
+            .unwrap();
         if ![JobState::Pending, JobState::Running].contains(&state) {
             let outcome = serde_json::json!({ "culprits": [1] });
             let (error, outcome) = (Some("for a reason"), Some(&outcome));
-            store.set_state(&id, state, error, outcome).await.unwrap();
+            store
+                .jobs()
+                .set_state(&id, state, error, outcome)
+                .await
+                .unwrap();
         }
     }
-    let id = store.create(&new_job("without a journal")).await.unwrap();
+    let id = store
+        .jobs()
+        .create(&new_job("without a journal"))
+        .await
+        .unwrap();
     store
+        .jobs()
         .set_state(&id, JobState::Running, None, None)
         .await
         .unwrap();
@@ -67,6 +81,7 @@ async fn fill(store: &JobStore) {
 async fn export(store: &JobStore) -> String {
     let mut output = Vec::new();
     store
+        .exchange()
         .export(&JobFilter::default(), &mut output)
         .await
         .unwrap();
@@ -74,7 +89,10 @@ async fn export(store: &JobStore) -> String {
 }
 
 async fn import(store: &JobStore, text: &str) -> Result<Imported, StoreError> {
-    store.import(&mut text.as_bytes(), &|_| Ok(())).await
+    store
+        .exchange()
+        .import(&mut text.as_bytes(), &|_| Ok(()))
+        .await
 }
 
 async fn everything_comes_back_from_the_other_database(fixture: Fixture) {
@@ -84,26 +102,21 @@ async fn everything_comes_back_from_the_other_database(fixture: Fixture) {
     for backend in [Backend::Sqlite, Backend::Postgres] {
         let other = Fixture::with_backend(backend).await;
         let imported = import(&other.store, &exported).await.unwrap();
-        assert_eq!(imported, Imported { added: 6, there: 0 });
+        assert_eq!((imported.added, imported.there), (6, 0));
         assert_eq!(export(&other.store).await, exported);
         let jobs = all(store).await;
         assert_eq!(all(&other.store).await, jobs);
         for job in jobs {
             let id = job.id.as_str();
-            let (left, right) = (
-                store.get(id).await.unwrap(),
-                other.store.get(id).await.unwrap(),
+            let (left, mut right) = (
+                store.jobs().find(&id.parse().unwrap()).await.unwrap(),
+                other.store.jobs().find(&id.parse().unwrap()).await.unwrap(),
             );
             assert!(right.imported && !left.imported);
-            assert_eq!(
-                left,
-                Job {
-                    imported: false,
-                    ..right
-                }
-            );
-            let mut left = store.journal(&job.id).await.unwrap();
-            let mut right = other.store.journal(&job.id).await.unwrap();
+            right.imported = false;
+            assert_eq!(left, right);
+            let mut left = store.journals().open(&job.id).await.unwrap();
+            let mut right = other.store.journals().open(&job.id).await.unwrap();
             assert_eq!(
                 left.records().await.unwrap(),
                 right.records().await.unwrap()
@@ -123,18 +136,14 @@ async fn what_is_there_already_is_left_alone(fixture: Fixture) {
     let store = &fixture.store;
     fill(store).await;
     let before = export(store).await;
-    assert_eq!(
-        import(store, &before).await.unwrap(),
-        Imported { added: 0, there: 6 }
-    );
+    let imported = import(store, &before).await.unwrap();
+    assert_eq!((imported.added, imported.there), (0, 6));
     assert_eq!(export(store).await, before);
     fixture
         .behind_its_back("DELETE FROM jobs WHERE benchmark = 'failed'")
         .await;
-    assert_eq!(
-        import(store, &before).await.unwrap(),
-        Imported { added: 1, there: 5 }
-    );
+    let imported = import(store, &before).await.unwrap();
+    assert_eq!((imported.added, imported.there), (1, 5));
     assert_eq!(export(store).await, before);
 }
 
@@ -146,7 +155,10 @@ async fn only_what_is_asked_for_is_exported(fixture: Fixture) {
         ..JobFilter::default()
     };
     let mut output = Vec::new();
-    assert_eq!(store.export(&filter, &mut output).await.unwrap(), 1);
+    assert_eq!(
+        store.exchange().export(&filter, &mut output).await.unwrap(),
+        1
+    );
     // A first line, a job, five records, a last line.
     assert_eq!(output.iter().filter(|byte| **byte == b'\n').count(), 8);
     let nothing = JobFilter {
@@ -154,7 +166,14 @@ async fn only_what_is_asked_for_is_exported(fixture: Fixture) {
         ..JobFilter::default()
     };
     let mut output = Vec::new();
-    assert_eq!(store.export(&nothing, &mut output).await.unwrap(), 0);
+    assert_eq!(
+        store
+            .exchange()
+            .export(&nothing, &mut output)
+            .await
+            .unwrap(),
+        0
+    );
     let text = String::from_utf8(output).unwrap();
     assert_eq!(import(store, &text).await.unwrap(), Imported::default());
 }
@@ -288,13 +307,18 @@ async fn what_cannot_be_read_again_is_not_imported(fixture: Fixture) {
         None => Err("it has no seed".to_owned()),
     };
     let refused = store
+        .exchange()
         .import(&mut lines("{}", TICK).as_bytes(), &check)
         .await
         .unwrap_err();
     assert!(refused.to_string().contains("it has no seed"), "{refused}");
     assert_eq!(all(store).await, [], "something was imported");
     let seeded = lines(r#"{"seed":1}"#, TICK);
-    let imported = store.import(&mut seeded.as_bytes(), &check).await.unwrap();
+    let imported = store
+        .exchange()
+        .import(&mut seeded.as_bytes(), &check)
+        .await
+        .unwrap();
     assert_eq!(imported.added, 1);
 }
 
@@ -323,7 +347,11 @@ impl BufRead for Endless {
 async fn a_line_without_an_end_is_not_read_to_it() {
     let fixture = Fixture::new().await;
     let mut endless = Endless { read: 0 };
-    let error = fixture.store.import(&mut endless, &|_| Ok(())).await;
+    let error = fixture
+        .store
+        .exchange()
+        .import(&mut endless, &|_| Ok(()))
+        .await;
     let error = error.unwrap_err();
     assert!(error.to_string().contains("64 MiB"), "{error}");
     assert!(endless.read <= (64 << 20) + 1, "{}", endless.read);
@@ -333,28 +361,28 @@ async fn an_imported_job_is_known_until_it_is_trusted(fixture: Fixture) {
     let store = &fixture.store;
     import(store, &lines("{}", TICK)).await.unwrap();
     let id = all(store).await[0].id.clone();
-    let is_imported = async || store.get(id.as_str()).await.unwrap().imported;
+    let is_imported = async || store.jobs().get(&id).await.unwrap().imported;
     assert!(is_imported().await);
     // Work on it does not change it.
     let time = Duration::from_secs(60);
     for owner in ["ada", "bob"] {
-        let lease = store.lease(&id, owner, time).await.unwrap();
-        store.renew(&lease, time).await.unwrap();
-        store.release(&lease).await.unwrap();
+        let lease = store.leases().grant(&id, owner, time).await.unwrap();
+        store.leases().renew(&lease, time).await.unwrap();
+        store.leases().release(&lease).await.unwrap();
     }
     assert!(is_imported().await);
-    let lease = store.lease(&id, "ada", time).await.unwrap();
-    store.trust(&id).await.unwrap();
+    let lease = store.leases().grant(&id, "ada", time).await.unwrap();
+    store.jobs().trust(&id).await.unwrap();
     assert!(!is_imported().await);
     // Earlier leases are worthless.
-    let error = store.renew(&lease, time).await.unwrap_err();
+    let error = store.leases().renew(&lease, time).await.unwrap_err();
     assert!(matches!(error, StoreError::LeaseLost { .. }), "{error}");
-    let lease = store.lease(&id, "ada", time).await.unwrap();
-    store.trust(&id).await.unwrap();
-    store.renew(&lease, time).await.unwrap();
+    let lease = store.leases().grant(&id, "ada", time).await.unwrap();
+    store.jobs().trust(&id).await.unwrap();
+    store.leases().renew(&lease, time).await.unwrap();
     // It comes with the job.
     let exported = export(store).await;
     let other = Fixture::new().await;
     import(&other.store, &exported).await.unwrap();
-    assert!(other.store.get(id.as_str()).await.unwrap().imported);
+    assert!(other.store.jobs().get(&id).await.unwrap().imported);
 }

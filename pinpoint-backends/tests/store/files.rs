@@ -114,8 +114,12 @@ async fn a_newer_file_is_refused_and_left_alone() {
 async fn a_file_that_is_cut_off_is_an_error() {
     let fixture = Fixture::new().await;
     let (directory, store) = (&fixture.directory, fixture.store.clone());
-    let id = store.create(&crate::common::new_job("cut")).await.unwrap();
-    let mut journal = store.journal(&id).await.unwrap();
+    let id = store
+        .jobs()
+        .create(&crate::common::new_job("cut"))
+        .await
+        .unwrap();
+    let mut journal = store.journals().open(&id).await.unwrap();
     append_all(&mut journal, &(0..200).map(run).collect::<Vec<_>>()).await;
     drop(journal);
     store.close().await;
@@ -127,7 +131,7 @@ async fn a_file_that_is_cut_off_is_an_error() {
         fs::write(&path, &whole[..whole.len() * share / 10]).unwrap();
         let read = async {
             let store = JobStore::open(directory.path()).await?;
-            store.journal(&id).await?.records().await
+            store.journals().open(&id).await?.records().await
         };
         let error = read.await.unwrap_err();
         assert!(
@@ -154,7 +158,7 @@ fn wait_for_the_last_connection(state_dir: &Path) {
 async fn a_log_that_is_cut_off_costs_only_its_end() {
     let fixture = Fixture::new().await;
     let id = fixture.job().await;
-    let mut journal = fixture.store.journal(&id).await.unwrap();
+    let mut journal = fixture.store.journals().open(&id).await.unwrap();
     append_all(&mut journal, &ticks(40)).await;
     let from = fixture.directory.path();
     let log = fs::read(from.join("pinpoint.db-wal")).unwrap();
@@ -166,7 +170,7 @@ async fn a_log_that_is_cut_off_costs_only_its_end() {
         fs::write(copy.path().join("pinpoint.db-wal"), &log[..end]).unwrap();
         let store = JobStore::open(copy.path()).await.unwrap();
         // Cut off before the job existed, or even the tables.
-        let Ok(mut journal) = store.journal(&id).await else {
+        let Ok(mut journal) = store.journals().open(&id).await else {
             continue;
         };
         let records = journal.records().await.unwrap();
@@ -240,7 +244,11 @@ async fn a_file_of_version_1_becomes_one_of_this_version() {
             ),
         ]
     );
-    let job = store.get("0190000000017").await.unwrap();
+    let job = store
+        .jobs()
+        .find(&"0190000000017".parse().unwrap())
+        .await
+        .unwrap();
     assert_eq!(
         job.spec,
         serde_json::json!({ "seed": 18446744073709551615_u64 })
@@ -255,14 +263,15 @@ async fn a_file_of_version_1_becomes_one_of_this_version() {
     );
     assert_eq!(
         store
-            .get("01900000000270008000000000000002")
+            .jobs()
+            .find(&"01900000000270008000000000000002".parse().unwrap())
             .await
             .unwrap()
             .error
             .as_deref(),
         Some("exit code 3")
     );
-    let mut journal = store.journal(&job.id).await.unwrap();
+    let mut journal = store.journals().open(&job.id).await.unwrap();
     let records = journal.records().await.unwrap();
     // Its counts started at the beginning of the job.
     let began = 1717986918401;
@@ -280,14 +289,20 @@ async fn a_file_of_version_1_becomes_one_of_this_version() {
     };
     assert_eq!(crate::common::found(&store, words).await, jobs[1..2]);
     // New jobs come before the old ones, and pages go through all of them.
-    let new = store.create(&crate::common::new_job("new")).await.unwrap();
+    let new = store
+        .jobs()
+        .create(&crate::common::new_job("new"))
+        .await
+        .unwrap();
     let list = all(&store).await;
     assert_eq!((&list[0].id, &list[1].id), (&new, &jobs[0].id));
     for (newer, older) in list.iter().zip(&list[1..]) {
         let after = Place::After(newer.id.clone().into());
-        let page = (store.list(&Default::default(), Order::default(), &after, 1))
-            .await
-            .unwrap();
+        let page = (store
+            .jobs()
+            .list(&Default::default(), Order::default(), &after, 1))
+        .await
+        .unwrap();
         assert_eq!(page.jobs[0].id, older.id);
     }
     store.close().await;
@@ -317,7 +332,7 @@ async fn a_file_of_version_2_becomes_one_of_this_version() {
     fixture.behind_its_back("PRAGMA user_version = 2").await;
     let store = JobStore::open(fixture.directory.path()).await.unwrap();
     assert_eq!(all(&store).await[0].id, id);
-    assert_eq!(store.workers().await.unwrap(), []);
+    assert_eq!(store.workers().list().await.unwrap(), []);
     assert_eq!(fixture.seen_behind_its_back(schema).await, before);
 }
 
@@ -336,7 +351,7 @@ async fn a_file_of_version_3_becomes_one_of_this_version() {
     fixture.behind_its_back("PRAGMA user_version = 3").await;
     let store = JobStore::open(fixture.directory.path()).await.unwrap();
     is_of_this_version(&store, &id).await;
-    assert!(store.cancel_requested(&id).await.unwrap());
+    assert!(store.cancellations().is_requested(&id).await.unwrap());
     assert_eq!(fixture.seen_behind_its_back(schema).await, before);
 }
 
@@ -387,6 +402,7 @@ async fn use_everything(state_dir: &Path) -> Result<(), StoreError> {
     let store = JobStore::open(state_dir).await?;
     let time = std::time::Duration::from_secs(60);
     let page = store
+        .jobs()
         .list(&Default::default(), Order::default(), &Place::First, 10)
         .await?;
     let words = pinpoint_backends::store::JobFilter {
@@ -394,26 +410,29 @@ async fn use_everything(state_dir: &Path) -> Result<(), StoreError> {
         ..Default::default()
     };
     let _ = store
+        .jobs()
         .list(&words, Order::default(), &Place::First, 10)
         .await;
-    let _ = store.count(&words).await;
+    let _ = store.jobs().count(&words).await;
     let _ = store
+        .exchange()
         .export(&Default::default(), &mut std::io::sink())
         .await;
     for job in page.jobs {
-        let _ = store.get(job.id.as_str()).await;
-        if let Ok(lease) = store.lease(&job.id, "ada", time).await {
-            if let Ok(mut journal) = store.leased_journal(&lease).await {
+        let _ = store.jobs().get(&job.id).await;
+        if let Ok(lease) = store.leases().grant(&job.id, "ada", time).await {
+            if let Ok(mut journal) = store.journals().open_leased(&lease).await {
                 let _ = journal.records().await;
                 let _ = journal.append(&run(1)).await;
             }
             let _ = store
-                .set_leased_state(&lease, JobState::Running, None, None)
+                .leases()
+                .set_state(&lease, JobState::Running, None, None)
                 .await;
-            let _ = store.release(&lease).await;
+            let _ = store.leases().release(&lease).await;
         }
     }
-    let _ = store.purge(i64::MAX, 10).await;
+    let _ = store.jobs().purge(i64::MAX, 10).await;
     store.close().await;
     Ok(())
 }
@@ -425,7 +444,7 @@ async fn a_damaged_file_is_an_error_at_worst() {
     let (directory, store) = (&fixture.directory, fixture.store.clone());
     for number in 0..20 {
         let id = fixture.job().await;
-        let mut journal = store.journal(&id).await.unwrap();
+        let mut journal = store.journals().open(&id).await.unwrap();
         append_all(&mut journal, &(0..number).map(run).collect::<Vec<_>>()).await;
     }
     store.close().await;

@@ -30,9 +30,9 @@ fn known(name: &str, size: u64, pieces: u64) -> KnownFile {
 }
 
 async fn contents(store: &JobStore, id: &JobId) -> Vec<(String, Vec<u8>)> {
-    let files = store.files(id).await.unwrap().into_iter();
+    let files = store.files().list(id).await.unwrap().into_iter();
     files
-        .map(|JobFile { known, content }| {
+        .map(|JobFile { known, content, .. }| {
             assert_eq!(known.size, content.len() as u64);
             (known.name, content)
         })
@@ -47,7 +47,7 @@ fn with<'a>(files: &'a [(&'a str, &'a [u8])]) -> Creation<'a> {
 }
 
 async fn append(store: &JobStore, lease: &Lease, known: &KnownFile, content: &[u8]) {
-    assert!(store.append_file(lease, known, content).await.unwrap());
+    assert!(store.files().append(lease, known, content).await.unwrap());
 }
 
 async fn a_job_has_files_from_its_beginning(fixture: Fixture) {
@@ -55,6 +55,7 @@ async fn a_job_has_files_from_its_beginning(fixture: Fixture) {
     let (patch, empty) = (b"--- a\n+++ b\n\0\xff", b"");
     let files = [("patch", &patch[..]), ("empty", &empty[..])];
     let id = store
+        .jobs()
         .create_with(&new_job("a job"), &with(&files))
         .await
         .unwrap()
@@ -70,6 +71,7 @@ async fn a_job_has_files_from_its_beginning(fixture: Fixture) {
     assert_eq!(contents(store, &fixture.job().await).await, []);
     let large = vec![0; MOST_FILE_BYTES as usize + 1];
     let refused = store
+        .jobs()
         .create_with(&new_job("a job"), &with(&[("patch", &large)]))
         .await;
     assert!(matches!(refused, Err(StoreError::FileTooLarge { .. })));
@@ -78,7 +80,7 @@ async fn a_job_has_files_from_its_beginning(fixture: Fixture) {
 async fn a_file_grows_under_the_lease_alone(fixture: Fixture) {
     let store = &fixture.store;
     let id = fixture.job().await;
-    let lease = store.lease(&id, "ada", LONG).await.unwrap();
+    let lease = store.leases().grant(&id, "ada", LONG).await.unwrap();
     append(store, &lease, &known("tails", 0, 0), b"one ").await;
     append(store, &lease, &known("tails", 4, 1), b"two ").await;
     append(store, &lease, &known("waits", 0, 0), b"1").await;
@@ -91,9 +93,10 @@ async fn a_file_grows_under_the_lease_alone(fixture: Fixture) {
     ];
     assert_eq!(contents(store, &id).await, all);
 
-    let other = store.lease(&id, "ada", LONG).await.unwrap();
+    let other = store.leases().grant(&id, "ada", LONG).await.unwrap();
     let late = store
-        .append_file(&lease, &known("tails", 8, 2), b"three")
+        .files()
+        .append(&lease, &known("tails", 8, 2), b"three")
         .await;
     assert!(
         matches!(late, Err(StoreError::LeaseLost { .. })),
@@ -107,12 +110,13 @@ async fn a_file_grows_under_the_lease_alone(fixture: Fixture) {
 async fn a_file_is_bounded(fixture: Fixture) {
     let store = &fixture.store;
     let id = fixture.job().await;
-    let lease = store.lease(&id, "ada", LONG).await.unwrap();
+    let lease = store.leases().grant(&id, "ada", LONG).await.unwrap();
     let half = vec![b'x'; MOST_FILE_BYTES as usize / 2 + 1];
     append(store, &lease, &known("tails", 0, 0), &half).await;
     let size = half.len() as u64;
     let more = store
-        .append_file(&lease, &known("tails", size, 1), &half)
+        .files()
+        .append(&lease, &known("tails", size, 1), &half)
         .await;
     assert!(!more.unwrap());
     append(store, &lease, &known("tails", size, 1), b"end").await;
@@ -122,10 +126,11 @@ async fn a_file_is_bounded(fixture: Fixture) {
 async fn files_go_away_with_their_job(fixture: Fixture) {
     let store = &fixture.store;
     let id = store
+        .jobs()
         .create_with(&new_job("a job"), &with(&[("patch", b"x")]))
         .await;
     id.unwrap();
-    assert_eq!(store.purge(i64::MAX, 10).await.unwrap().len(), 1);
+    assert_eq!(store.jobs().purge(i64::MAX, 10).await.unwrap().len(), 1);
     let left = "SELECT name, name FROM job_files";
     assert_eq!(fixture.seen_behind_its_back(left).await, []);
 }
@@ -133,25 +138,27 @@ async fn files_go_away_with_their_job(fixture: Fixture) {
 async fn files_are_exported_and_imported(fixture: Fixture) {
     let store = &fixture.store;
     let id = store
+        .jobs()
         .create_with(&new_job("a job"), &with(&[("patch", b"\0\xff")]))
         .await;
     let id = id.unwrap().id;
-    let lease = store.lease(&id, "ada", LONG).await.unwrap();
+    let lease = store.leases().grant(&id, "ada", LONG).await.unwrap();
     append(store, &lease, &known("tails", 0, 0), b"one").await;
     append(store, &lease, &known("tails", 3, 1), b"two").await;
-    store.release(&lease).await.unwrap();
-    let before = store.files(&id).await.unwrap();
+    store.leases().release(&lease).await.unwrap();
+    let before = store.files().list(&id).await.unwrap();
     let mut exported = Vec::new();
     store
+        .exchange()
         .export(&Default::default(), &mut exported)
         .await
         .unwrap();
     let text = String::from_utf8(exported).unwrap();
     let import = async |text: &str| {
         let check = |_: &_| Ok(());
-        store.import(&mut text.as_bytes(), &check).await
+        store.exchange().import(&mut text.as_bytes(), &check).await
     };
-    store.purge(i64::MAX, 10).await.unwrap();
+    store.jobs().purge(i64::MAX, 10).await.unwrap();
 
     let lines: Vec<&str> = text.lines().collect();
     let files: Vec<_> = (0..lines.len())
@@ -185,15 +192,15 @@ async fn files_are_exported_and_imported(fixture: Fixture) {
         assert!(crate::common::all(store).await.is_empty());
     }
     assert_eq!(import(&text).await.unwrap().added, 1);
-    assert_eq!(store.files(&id).await.unwrap(), before);
+    assert_eq!(store.files().list(&id).await.unwrap(), before);
     assert_eq!(import(&text).await.unwrap().there, 1);
     assert_eq!(
-        store.get(id.as_str()).await.unwrap().state,
+        store.jobs().get(&id).await.unwrap().state,
         JobState::Pending
     );
 
     // As version 1 wrote it.
-    store.purge(i64::MAX, 10).await.unwrap();
+    store.jobs().purge(i64::MAX, 10).await.unwrap();
     let old: String = (lines.iter().filter(|line| !line.contains("{\"file\":")))
         .map(|line| format!("{line}\n"))
         .collect();
@@ -201,19 +208,20 @@ async fn files_are_exported_and_imported(fixture: Fixture) {
         .replace("\"version\":2}", "\"version\":1}")
         .replace(",\"files\":3", "");
     assert_eq!(import(&old).await.unwrap().added, 1, "{old}");
-    assert_eq!(store.files(&id).await.unwrap(), []);
+    assert_eq!(store.files().list(&id).await.unwrap(), []);
 }
 
 async fn a_piece_that_was_changed_is_damage(fixture: Fixture) {
     let store = &fixture.store;
     let id = store
+        .jobs()
         .create_with(&new_job("a job"), &with(&[("patch", b"abc")]))
         .await;
     let id = id.unwrap().id;
     fixture
         .behind_its_back("UPDATE job_files SET size = 2")
         .await;
-    let damaged = store.files(&id).await.unwrap_err();
+    let damaged = store.files().list(&id).await.unwrap_err();
     assert!(matches!(damaged, StoreError::Damaged { .. }), "{damaged}");
     assert!(
         damaged.to_string().contains("the file patch of job"),

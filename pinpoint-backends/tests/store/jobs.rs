@@ -36,7 +36,7 @@ async fn a_job_comes_back_as_it_went_in(fixture: Fixture) {
     fixture.store.clone().close().await;
 
     let store = open(&fixture.place()).await;
-    let job = store.get(id.as_str()).await.unwrap();
+    let job = store.jobs().get(&id).await.unwrap();
     let new = new_job("a job");
     assert_eq!((&job.id, job.state), (&id, JobState::Pending));
     assert_eq!(
@@ -53,7 +53,7 @@ async fn a_job_comes_back_as_it_went_in(fixture: Fixture) {
 async fn a_job_is_found_by_the_beginning_of_its_name(fixture: Fixture) {
     let first = fixture.job().await;
     let second = fixture.job().await;
-    let get = async |prefix: &str| fixture.store.get(prefix).await;
+    let get = async |prefix: &str| fixture.store.jobs().find(&prefix.parse()?).await;
 
     let short = &first.as_str()[..31];
     assert_eq!(get(short).await.unwrap().id, first);
@@ -80,6 +80,7 @@ async fn a_list_is_newest_first_and_counts(fixture: Fixture) {
         ids.push(
             fixture
                 .store
+                .jobs()
                 .create(&new_job(&number.to_string()))
                 .await
                 .unwrap(),
@@ -87,10 +88,11 @@ async fn a_list_is_newest_first_and_counts(fixture: Fixture) {
     }
     fixture
         .store
+        .jobs()
         .set_state(&ids[1], JobState::Running, None, None)
         .await
         .unwrap();
-    let mut journal = fixture.store.journal(&ids[1]).await.unwrap();
+    let mut journal = fixture.store.journals().open(&ids[1]).await.unwrap();
     append_all(&mut journal, &[built(1), run(2), run_failed(3), tick(9)]).await;
 
     let list = all(&fixture.store).await;
@@ -123,12 +125,13 @@ async fn only_legal_transitions_are_made(fixture: Fixture) {
             for state in way {
                 fixture
                     .store
+                    .jobs()
                     .set_state(&id, state, None, None)
                     .await
                     .unwrap();
             }
-            let result = fixture.store.set_state(&id, to, None, None).await;
-            let now = fixture.store.get(id.as_str()).await.unwrap().state;
+            let result = fixture.store.jobs().set_state(&id, to, None, None).await;
+            let now = fixture.store.jobs().get(&id).await.unwrap().state;
             if from.can_become(to) {
                 result.unwrap();
                 assert_eq!(now, to);
@@ -148,10 +151,11 @@ async fn error_and_outcome_belong_to_the_state(fixture: Fixture) {
     let set = async |state, error, outcome: Option<serde_json::Value>| {
         let store = &fixture.store;
         store
+            .jobs()
             .set_state(&id, state, error, outcome.as_ref())
             .await
             .unwrap();
-        let job = store.get(id.as_str()).await.unwrap();
+        let job = store.jobs().get(&id).await.unwrap();
         (job.error, job.outcome)
     };
     set(JobState::Running, None, None).await;
@@ -166,15 +170,16 @@ async fn error_and_outcome_belong_to_the_state(fixture: Fixture) {
 async fn a_cancellation_is_asked_for_seen_and_forgotten(fixture: Fixture) {
     let (id, other) = (fixture.job().await, fixture.job().await);
     let store = &fixture.store;
-    assert!(!store.cancel_requested(&id).await.unwrap());
+    assert!(!store.cancellations().is_requested(&id).await.unwrap());
     store
-        .request_cancel(&id, &CancelRequest::default(), None)
+        .cancellations()
+        .request(&id, &CancelRequest::default(), None)
         .await
         .unwrap();
-    assert!(store.cancel_requested(&id).await.unwrap());
-    assert!(!store.cancel_requested(&other).await.unwrap());
-    store.clear_cancel(&id).await.unwrap();
-    assert!(!store.cancel_requested(&id).await.unwrap());
+    assert!(store.cancellations().is_requested(&id).await.unwrap());
+    assert!(!store.cancellations().is_requested(&other).await.unwrap());
+    store.cancellations().clear(&id).await.unwrap();
+    assert!(!store.cancellations().is_requested(&id).await.unwrap());
 }
 
 async fn the_first_reason_is_kept_until_it_is_withdrawn(fixture: Fixture) {
@@ -183,20 +188,24 @@ async fn the_first_reason_is_kept_until_it_is_withdrawn(fixture: Fixture) {
     let asked = async |reason: &str, by: &str| {
         let (reason, by) = (reason.into(), by.into());
         let request = CancelRequest { reason, by };
-        store.request_cancel(&id, &request, None).await.unwrap();
+        store
+            .cancellations()
+            .request(&id, &request, None)
+            .await
+            .unwrap();
         request
     };
-    let kept = async || store.get(id.as_str()).await.unwrap().cancel;
+    let kept = async || store.jobs().get(&id).await.unwrap().cancel;
     assert_eq!(kept().await, None);
     let first = asked("", "").await;
     asked("wrong range", "ada").await;
     assert_eq!(kept().await, Some(first));
-    store.clear_cancel(&id).await.unwrap();
+    store.cancellations().clear(&id).await.unwrap();
     assert_eq!(kept().await, None);
     let second = asked("wrong range", "ada").await;
     asked("no more needed", "bob").await;
     assert_eq!(kept().await, Some(second));
-    store.withdraw_cancellation(&id).await.unwrap();
+    store.cancellations().withdraw(&id).await.unwrap();
     assert_eq!(kept().await, None);
 }
 
@@ -211,55 +220,88 @@ async fn a_job_that_has_ended_is_not_asked_to_end(fixture: Fixture) {
     for ended in [JobState::Completed, JobState::Canceled] {
         let id = fixture.job().await;
         for state in [JobState::Running, ended] {
-            store.set_state(&id, state, None, None).await.unwrap();
+            store
+                .jobs()
+                .set_state(&id, state, None, None)
+                .await
+                .unwrap();
         }
-        match store.request_cancel(&id, &request, Some(&entry)).await {
+        match store
+            .cancellations()
+            .request(&id, &request, Some(&entry))
+            .await
+        {
             Err(StoreError::Transition { from, .. }) => assert_eq!(from, ended),
             other => panic!("{other:?}"),
         }
-        assert_eq!(store.get(id.as_str()).await.unwrap().cancel, None);
-        assert!(!store.cancel_requested(&id).await.unwrap());
+        assert_eq!(store.jobs().get(&id).await.unwrap().cancel, None);
+        assert!(!store.cancellations().is_requested(&id).await.unwrap());
     }
-    let rows = store.audited(&AuditFilter::default(), 0, 10).await;
+    let rows = store.audit().list(&AuditFilter::default(), 0, 10).await;
     assert_eq!(rows.unwrap(), []);
     // A failed one may be resumed, or ended for good.
     let id = fixture.job().await;
     for state in [JobState::Running, JobState::Failed] {
-        store.set_state(&id, state, None, None).await.unwrap();
+        store
+            .jobs()
+            .set_state(&id, state, None, None)
+            .await
+            .unwrap();
     }
-    store.request_cancel(&id, &request, None).await.unwrap();
-    assert!(store.cancel_requested(&id).await.unwrap());
+    store
+        .cancellations()
+        .request(&id, &request, None)
+        .await
+        .unwrap();
+    assert!(store.cancellations().is_requested(&id).await.unwrap());
 }
 
 async fn a_withdrawn_cancellation_is_kept_and_not_replayed(fixture: Fixture) {
     let (id, other) = (fixture.job().await, fixture.job().await);
     let cancel = Record::CancelRequested;
-    let mut journal = fixture.store.journal(&id).await.unwrap();
+    let mut journal = fixture.store.journals().open(&id).await.unwrap();
     append_all(&mut journal, &ticks(3)).await;
     append_all(
         &mut journal,
         &[cancel.clone(), run(8), cancel.clone(), run(9)],
     )
     .await;
-    let mut untouched = fixture.store.journal(&other).await.unwrap();
+    let mut untouched = fixture.store.journals().open(&other).await.unwrap();
     append_all(&mut untouched, &[tick(0), cancel.clone()]).await;
     fixture
         .store
-        .request_cancel(&id, &CancelRequest::default(), None)
+        .cancellations()
+        .request(&id, &CancelRequest::default(), None)
         .await
         .unwrap();
 
-    assert_eq!(fixture.store.withdraw_cancellation(&id).await.unwrap(), 4);
-    assert!(!fixture.store.cancel_requested(&id).await.unwrap());
+    assert_eq!(
+        fixture.store.cancellations().withdraw(&id).await.unwrap(),
+        4
+    );
+    assert!(
+        !fixture
+            .store
+            .cancellations()
+            .is_requested(&id)
+            .await
+            .unwrap()
+    );
     assert_eq!(journal.records().await.unwrap(), ticks(3));
     assert_eq!(untouched.records().await.unwrap().len(), 2);
-    assert_eq!(fixture.store.withdraw_cancellation(&id).await.unwrap(), 0);
+    assert_eq!(
+        fixture.store.cancellations().withdraw(&id).await.unwrap(),
+        0
+    );
     assert_eq!(all(&fixture.store).await[1].runs, 0);
 
     // The journal continues, and a second cancellation can also be withdrawn.
     append_all(&mut journal, &[tick(3), cancel, run(10)]).await;
-    assert_eq!(fixture.store.withdraw_cancellation(&id).await.unwrap(), 2);
-    let mut anew = fixture.store.journal(&id).await.unwrap();
+    assert_eq!(
+        fixture.store.cancellations().withdraw(&id).await.unwrap(),
+        2
+    );
+    let mut anew = fixture.store.journals().open(&id).await.unwrap();
     assert_eq!(anew.records().await.unwrap(), ticks(4));
 
     let kept = "SELECT kind, event FROM records WHERE withdrawn = 1";
@@ -270,21 +312,23 @@ async fn what_is_asked_of_no_job_is_an_error(fixture: Fixture) {
     let id = nobody(&fixture).await;
     let store = &fixture.store;
     let unknown = |error: StoreError| assert!(matches!(error, StoreError::Unknown { .. }));
-    unknown(store.get(id.as_str()).await.unwrap_err());
+    unknown(store.jobs().get(&id).await.unwrap_err());
     unknown(
         store
+            .jobs()
             .set_state(&id, JobState::Running, None, None)
             .await
             .unwrap_err(),
     );
-    unknown(store.journal(&id).await.unwrap_err());
+    unknown(store.journals().open(&id).await.unwrap_err());
     unknown(
         store
-            .request_cancel(&id, &CancelRequest::default(), None)
+            .cancellations()
+            .request(&id, &CancelRequest::default(), None)
             .await
             .unwrap_err(),
     );
-    unknown(store.cancel_requested(&id).await.unwrap_err());
-    unknown(store.clear_cancel(&id).await.unwrap_err());
-    unknown(store.withdraw_cancellation(&id).await.unwrap_err());
+    unknown(store.cancellations().is_requested(&id).await.unwrap_err());
+    unknown(store.cancellations().clear(&id).await.unwrap_err());
+    unknown(store.cancellations().withdraw(&id).await.unwrap_err());
 }

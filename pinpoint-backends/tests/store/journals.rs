@@ -28,8 +28,8 @@ on_both! {
 
 async fn a_second_writer_is_refused_and_overwrites_nothing(fixture: Fixture) {
     let id = fixture.job().await;
-    let mut first = fixture.store.journal(&id).await.unwrap();
-    let mut second = fixture.store.journal(&id).await.unwrap();
+    let mut first = fixture.store.journals().open(&id).await.unwrap();
+    let mut second = fixture.store.journals().open(&id).await.unwrap();
     append_all(&mut first, &ticks(2)).await;
     assert_eq!(second.records().await.unwrap(), ticks(2));
     append_all(&mut first, &[tick(2)]).await;
@@ -50,8 +50,8 @@ async fn a_second_writer_is_refused_and_overwrites_nothing(fixture: Fixture) {
 
 async fn journals_of_different_jobs_do_not_meet(fixture: Fixture) {
     let (left, right) = (fixture.job().await, fixture.job().await);
-    let mut left = fixture.store.journal(&left).await.unwrap();
-    let mut right = fixture.store.journal(&right).await.unwrap();
+    let mut left = fixture.store.journals().open(&left).await.unwrap();
+    let mut right = fixture.store.journals().open(&right).await.unwrap();
     for elapsed in 0..10 {
         append_all(&mut left, &[tick(elapsed)]).await;
         append_all(&mut right, &[tick(elapsed)]).await;
@@ -62,7 +62,7 @@ async fn journals_of_different_jobs_do_not_meet(fixture: Fixture) {
 
 async fn an_append_that_was_dropped_must_be_looked_at_first(fixture: Fixture) {
     let id = fixture.job().await;
-    let mut journal = fixture.store.journal(&id).await.unwrap();
+    let mut journal = fixture.store.journals().open(&id).await.unwrap();
     // Polled once, a record is on its way; then its writer is gone. A record that has arrived by
     // then was not interrupted.
     append_all(&mut journal, &[tick(0)]).await;
@@ -84,7 +84,7 @@ async fn an_append_that_was_dropped_must_be_looked_at_first(fixture: Fixture) {
 
 async fn a_number_that_json_cannot_hold_is_refused(fixture: Fixture) {
     let id = fixture.job().await;
-    let mut journal = fixture.store.journal(&id).await.unwrap();
+    let mut journal = fixture.store.journals().open(&id).await.unwrap();
     let spoilt: [fn(&mut RunReport); 4] = [
         |report| report.charts.get_mut("user").unwrap().values.push(f64::NAN),
         |report| {
@@ -131,19 +131,19 @@ async fn a_journal_of_another_version_is_refused(fixture: Fixture) {
     fixture
         .behind_its_back("UPDATE jobs SET journal_version = 7, written_by = '9.8.7'")
         .await;
-    let error = fixture.store.journal(&id).await.unwrap_err();
+    let error = fixture.store.journals().open(&id).await.unwrap_err();
     assert!(matches!(error, StoreError::JournalVersion { found: 7, .. }));
     assert!(error.to_string().ends_with("use pinpoint 9.8.7"), "{error}");
     // It is still an ordinary job.
     assert_eq!(
-        fixture.store.get(id.as_str()).await.unwrap().written_by,
+        fixture.store.jobs().get(&id).await.unwrap().written_by,
         "9.8.7"
     );
 }
 
 async fn a_record_that_is_not_ours_is_named(fixture: Fixture) {
     let id = fixture.job().await;
-    let mut journal = fixture.store.journal(&id).await.unwrap();
+    let mut journal = fixture.store.journals().open(&id).await.unwrap();
     append_all(&mut journal, &ticks(3)).await;
     // Of either version, and the error describes the row.
     for (event, reason) in [
@@ -387,9 +387,9 @@ fn records_come_back_as_they_went_in() {
     let result = runner.run(&records(), |written| {
         let read = runtime.block_on(async {
             let id = fixture.job().await;
-            let mut journal = fixture.store.journal(&id).await.unwrap();
+            let mut journal = fixture.store.journals().open(&id).await.unwrap();
             append_all(&mut journal, &written).await;
-            let mut anew = fixture.store.journal(&id).await.unwrap();
+            let mut anew = fixture.store.journals().open(&id).await.unwrap();
             anew.records().await.unwrap()
         });
         prop_assert_eq!(&read, &written);
@@ -403,7 +403,7 @@ fn records_come_back_as_they_went_in() {
 /// Version 1 used these names, and the counts of runs and builds depend on them.
 async fn records_are_counted_under_their_names(fixture: Fixture) {
     let id = fixture.job().await;
-    let mut journal = fixture.store.journal(&id).await.unwrap();
+    let mut journal = fixture.store.journals().open(&id).await.unwrap();
     let reported = |report| Record::Reported { action: 1, report };
     let reason = String::new();
     let ticket = Ticket::durable(
@@ -449,26 +449,31 @@ async fn records_are_counted_under_their_names(fixture: Fixture) {
     let kinds: Vec<&str> = rows.iter().map(|(kind, _)| kind.as_str()).collect();
     assert_eq!(kinds, names);
     let counts = async || {
-        let job = fixture.store.get(id.as_str()).await.unwrap();
+        let job = fixture.store.jobs().get(&id).await.unwrap();
         (job.runs, job.builds)
     };
     assert_eq!(counts().await, (4, 1));
     // Counted again.
-    fixture.store.withdraw_cancellation(&id).await.unwrap();
+    fixture.store.cancellations().withdraw(&id).await.unwrap();
     assert_eq!(counts().await, (4, 1));
 }
 
 async fn a_journal_knows_its_job(fixture: Fixture) {
     let id = fixture.job().await;
-    let job = fixture.store.get(id.as_str()).await.unwrap();
+    let job = fixture.store.jobs().get(&id).await.unwrap();
     let key = JobKey {
         id: id.to_string(),
         created: job.created as u64,
     };
-    let journal = fixture.store.journal(&id).await.unwrap();
+    let journal = fixture.store.journals().open(&id).await.unwrap();
     assert_eq!(journal.job(), key);
     let time = std::time::Duration::from_secs(60);
-    let lease = fixture.store.lease(&id, "ada", time).await.unwrap();
-    let journal = fixture.store.leased_journal(&lease).await.unwrap();
+    let lease = fixture
+        .store
+        .leases()
+        .grant(&id, "ada", time)
+        .await
+        .unwrap();
+    let journal = fixture.store.journals().open_leased(&lease).await.unwrap();
     assert_eq!(journal.job(), key);
 }

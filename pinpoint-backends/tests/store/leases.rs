@@ -33,7 +33,7 @@ const OVER: Duration = Duration::ZERO;
 /// Takes a job as soon as its lease has expired.
 async fn after_its_end(store: &JobStore, id: &JobId, owner: &str) -> Lease {
     loop {
-        match store.lease(id, owner, LONG).await {
+        match store.leases().grant(id, owner, LONG).await {
             Ok(lease) => return lease,
             Err(StoreError::Leased { .. }) => tokio::time::sleep(Duration::from_millis(1)).await,
             Err(error) => panic!("{error}"),
@@ -49,80 +49,88 @@ fn lost<T: std::fmt::Debug>(result: Result<T, StoreError>) {
 async fn a_job_has_one_holder(fixture: Fixture) {
     let store = &fixture.store;
     let id = fixture.job().await;
-    let lease = store.lease(&id, "ada", LONG).await.unwrap();
+    let lease = store.leases().grant(&id, "ada", LONG).await.unwrap();
     assert_eq!(lease.id(), &id);
-    match store.lease(&id, "bob", LONG).await.unwrap_err() {
+    match store.leases().grant(&id, "bob", LONG).await.unwrap_err() {
         StoreError::Leased { owner, seconds, .. } => {
             assert_eq!(owner, "ada");
             assert!((3500..=3600).contains(&seconds), "{seconds}");
         }
         other => panic!("{other}"),
     }
-    store.release(&lease).await.unwrap();
-    let other = store.lease(&id, "bob", LONG).await.unwrap();
+    store.leases().release(&lease).await.unwrap();
+    let other = store.leases().grant(&id, "bob", LONG).await.unwrap();
     // A released lease can't be released again.
-    store.release(&lease).await.unwrap();
-    store.renew(&other, LONG).await.unwrap();
+    store.leases().release(&lease).await.unwrap();
+    store.leases().renew(&other, LONG).await.unwrap();
 
     let nobody = fixture.job().await;
     fixture.behind_its_back("DELETE FROM jobs").await;
-    let error = store.lease(&nobody, "ada", LONG).await.unwrap_err();
+    let error = store
+        .leases()
+        .grant(&nobody, "ada", LONG)
+        .await
+        .unwrap_err();
     assert!(matches!(error, StoreError::Unknown { .. }), "{error}");
-    lost(store.renew(&other, LONG).await);
+    lost(store.leases().renew(&other, LONG).await);
 }
 
 async fn a_lease_that_is_lost_is_worth_nothing(fixture: Fixture) {
     let store = &fixture.store;
     let id = fixture.job().await;
-    let first = store.lease(&id, "ada", OVER).await.unwrap();
-    let mut journal = store.leased_journal(&first).await.unwrap();
+    let first = store.leases().grant(&id, "ada", OVER).await.unwrap();
+    let mut journal = store.journals().open_leased(&first).await.unwrap();
     append_all(&mut journal, &ticks(2)).await;
     store
-        .set_leased_state(&first, JobState::Running, None, None)
+        .leases()
+        .set_state(&first, JobState::Running, None, None)
         .await
         .unwrap();
 
     let second = after_its_end(store, &id, "bob").await;
-    let mut other = store.leased_journal(&second).await.unwrap();
+    let mut other = store.journals().open_leased(&second).await.unwrap();
     lost(journal.append_all(&ticks(3)).await);
-    lost(store.renew(&first, LONG).await);
+    lost(store.leases().renew(&first, LONG).await);
     lost(
         store
-            .set_leased_state(&first, JobState::Failed, Some("late"), None)
+            .leases()
+            .set_state(&first, JobState::Failed, Some("late"), None)
             .await,
     );
     assert_eq!(other.records().await.unwrap(), ticks(2));
-    let job = store.get(id.as_str()).await.unwrap();
+    let job = store.jobs().get(&id).await.unwrap();
     assert_eq!((job.state, job.error), (JobState::Running, None));
 
     append_all(&mut other, &[tick(2)]).await;
     store
-        .set_leased_state(&second, JobState::Completed, None, None)
+        .leases()
+        .set_state(&second, JobState::Completed, None, None)
         .await
         .unwrap();
-    store.release(&second).await.unwrap();
+    store.leases().release(&second).await.unwrap();
     lost(other.append_all(&[tick(3)]).await);
     assert_eq!(other.records().await.unwrap(), ticks(3));
 
     // A worker that takes a job again counts as another one than before: a process that was thought
     // dead can't disturb its replacement.
-    let third = store.lease(&id, "ada", LONG).await.unwrap();
-    let fourth = store.lease(&id, "ada", LONG).await.unwrap();
-    lost(store.renew(&third, LONG).await);
-    store.renew(&fourth, LONG).await.unwrap();
+    let third = store.leases().grant(&id, "ada", LONG).await.unwrap();
+    let fourth = store.leases().grant(&id, "ada", LONG).await.unwrap();
+    lost(store.leases().renew(&third, LONG).await);
+    store.leases().renew(&fourth, LONG).await.unwrap();
 }
 
 async fn a_lease_that_is_renewed_is_kept(fixture: Fixture) {
     let store = &fixture.store;
     let id = fixture.job().await;
-    let lease = store.lease(&id, "ada", OVER).await.unwrap();
+    let lease = store.leases().grant(&id, "ada", OVER).await.unwrap();
     // It has expired, but no other worker has taken the job.
     tokio::time::sleep(Duration::from_millis(5)).await;
-    store.renew(&lease, LONG).await.unwrap();
-    let error = store.lease(&id, "bob", LONG).await.unwrap_err();
+    store.leases().renew(&lease, LONG).await.unwrap();
+    let error = store.leases().grant(&id, "bob", LONG).await.unwrap_err();
     assert!(error.to_string().contains("is leased by ada"), "{error}");
     assert!(
         store
+            .leases()
             .take(&JobFilter::default(), "bob", LONG)
             .await
             .unwrap()
@@ -133,11 +141,11 @@ async fn a_lease_that_is_renewed_is_kept(fixture: Fixture) {
 async fn a_journal_ends_when_the_job_is_taken(fixture: Fixture) {
     let store = &fixture.store;
     let id = fixture.job().await;
-    let mut journal = store.journal(&id).await.unwrap();
+    let mut journal = store.journals().open(&id).await.unwrap();
     append_all(&mut journal, &ticks(1)).await;
-    let lease = store.lease(&id, "ada", LONG).await.unwrap();
+    let lease = store.leases().grant(&id, "ada", LONG).await.unwrap();
     lost(journal.append(&tick(9)).await.map_err(cause));
-    let mut leased = store.leased_journal(&lease).await.unwrap();
+    let mut leased = store.journals().open_leased(&lease).await.unwrap();
     append_all(&mut leased, &[tick(1)]).await;
     assert_eq!(journal.records().await.unwrap(), ticks(2));
 }
@@ -150,16 +158,18 @@ async fn the_oldest_that_fits_is_taken_first(fixture: Fixture) {
             bot: bot.into(),
             ..new_job("a job")
         };
-        ids.push(store.create(&job).await.unwrap());
+        ids.push(store.jobs().create(&job).await.unwrap());
     }
     // One that has ended, and one that runs without a lease: workers can't take them.
     for id in &ids[..2] {
         store
+            .jobs()
             .set_state(id, JobState::Running, None, None)
             .await
             .unwrap();
     }
     store
+        .jobs()
         .set_state(&ids[0], JobState::Completed, None, None)
         .await
         .unwrap();
@@ -168,7 +178,7 @@ async fn the_oldest_that_fits_is_taken_first(fixture: Fixture) {
             bots: bot.into_iter().map(str::to_owned).collect(),
             ..JobFilter::default()
         };
-        let taken = store.take(&filter, "ada", LONG).await.unwrap();
+        let taken = store.leases().take(&filter, "ada", LONG).await.unwrap();
         taken.map(|(job, lease)| {
             assert_eq!(&job.id, lease.id());
             job.id
@@ -184,15 +194,17 @@ async fn the_oldest_that_fits_is_taken_first(fixture: Fixture) {
 async fn what_a_dead_worker_held_is_taken_again(fixture: Fixture) {
     let store = &fixture.store;
     let (running, pending) = (fixture.job().await, fixture.job().await);
-    let lease = store.lease(&running, "ada", OVER).await.unwrap();
+    let lease = store.leases().grant(&running, "ada", OVER).await.unwrap();
     store
-        .set_leased_state(&lease, JobState::Running, None, None)
+        .leases()
+        .set_state(&lease, JobState::Running, None, None)
         .await
         .unwrap();
-    store.lease(&pending, "ada", OVER).await.unwrap();
+    store.leases().grant(&pending, "ada", OVER).await.unwrap();
     tokio::time::sleep(Duration::from_millis(5)).await;
     for expected in [Some(&running), Some(&pending), None] {
         let taken = store
+            .leases()
             .take(&JobFilter::default(), "bob", LONG)
             .await
             .unwrap();
@@ -203,14 +215,19 @@ async fn what_a_dead_worker_held_is_taken_again(fixture: Fixture) {
 async fn a_running_job_that_is_let_go_waits_again(fixture: Fixture) {
     let store = &fixture.store;
     let id = fixture.job().await;
-    let lease = store.lease(&id, "ada", LONG).await.unwrap();
-    let running = store.set_leased_state(&lease, JobState::Running, None, None);
+    let lease = store.leases().grant(&id, "ada", LONG).await.unwrap();
+    let running = store
+        .leases()
+        .set_state(&lease, JobState::Running, None, None);
     running.await.unwrap();
-    store.release(&lease).await.unwrap();
-    let job = store.get(id.as_str()).await.unwrap();
+    store.leases().release(&lease).await.unwrap();
+    let job = store.jobs().get(&id).await.unwrap();
     assert_eq!(job.state, JobState::Pending);
     assert!(job.duration.is_some());
-    let taken = store.take(&JobFilter::default(), "bob", LONG).await;
+    let taken = store
+        .leases()
+        .take(&JobFilter::default(), "bob", LONG)
+        .await;
     assert_eq!(taken.unwrap().unwrap().0.id, id);
 }
 
@@ -221,13 +238,13 @@ async fn workers_take_what_was_left_to_them_alone(fixture: Fixture) {
         config: serde_json::json!({ "by_workers": true }),
         ..new_job("left to workers")
     };
-    let left = store.create(&left).await.unwrap();
+    let left = store.jobs().create(&left).await.unwrap();
     let filter = JobFilter {
         by_workers: true,
         ..JobFilter::default()
     };
     for expected in [Some(&left), None] {
-        let taken = store.take(&filter, "bob", LONG).await.unwrap();
+        let taken = store.leases().take(&filter, "bob", LONG).await.unwrap();
         assert_eq!(taken.as_ref().map(|(job, _)| &job.id), expected);
     }
 }
@@ -238,6 +255,7 @@ async fn a_job_that_its_workers_die_of_is_left_failed(fixture: Fixture) {
     let mut taken = 0;
     // The third one records something before it dies.
     while let Some((_, lease)) = store
+        .leases()
         .take(&JobFilter::default(), "bob", OVER)
         .await
         .unwrap()
@@ -245,28 +263,33 @@ async fn a_job_that_its_workers_die_of_is_left_failed(fixture: Fixture) {
         taken += 1;
         assert!(taken < 20);
         if taken == 1 {
-            let running = store.set_leased_state(&lease, JobState::Running, None, None);
+            let running = store
+                .leases()
+                .set_state(&lease, JobState::Running, None, None);
             running.await.unwrap();
         }
         if taken == 3 {
-            store.renew(&lease, LONG).await.unwrap();
-            let mut journal = store.leased_journal(&lease).await.unwrap();
+            store.leases().renew(&lease, LONG).await.unwrap();
+            let mut journal = store.journals().open_leased(&lease).await.unwrap();
             append_all(&mut journal, &[tick(1)]).await;
-            store.renew(&lease, OVER).await.unwrap();
+            store.leases().renew(&lease, OVER).await.unwrap();
         }
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
-    let job = store.get(id.as_str()).await.unwrap();
+    let job = store.jobs().get(&id).await.unwrap();
     assert_eq!((taken, job.state), (7, JobState::Failed));
     let reason = job.error.unwrap();
     assert!(reason.contains("5 workers in a row have died"), "{reason}");
     // When it is resumed, deaths are counted anew.
-    let lease = store.lease(&id, "ada", OVER).await.unwrap();
-    let running = store.set_leased_state(&lease, JobState::Running, None, None);
+    let lease = store.leases().grant(&id, "ada", OVER).await.unwrap();
+    let running = store
+        .leases()
+        .set_state(&lease, JobState::Running, None, None);
     running.await.unwrap();
     tokio::time::sleep(Duration::from_millis(5)).await;
     assert!(
         store
+            .leases()
             .take(&JobFilter::default(), "bob", LONG)
             .await
             .unwrap()
@@ -287,6 +310,7 @@ async fn workers_never_take_the_same_job(fixture: Fixture) {
             let owner = number.to_string();
             let mut taken = Vec::new();
             while let Some((job, _)) = store
+                .leases()
                 .take(&JobFilter::default(), &owner, LONG)
                 .await
                 .unwrap()
@@ -314,22 +338,22 @@ async fn old_jobs_are_removed_in_batches_with_all_that_is_theirs(fixture: Fixtur
     let mut ids = Vec::new();
     for _ in 0..5 {
         let id = fixture.job().await;
-        append_all(&mut store.journal(&id).await.unwrap(), &ticks(2)).await;
+        append_all(&mut store.journals().open(&id).await.unwrap(), &ticks(2)).await;
         ids.push(id);
         // So that no two are of the same millisecond.
         tokio::time::sleep(Duration::from_millis(2)).await;
     }
-    let before = store.get(ids[4].as_str()).await.unwrap().created;
-    let held = store.lease(&ids[1], "ada", LONG).await.unwrap();
-    assert_eq!(store.purge(0, 10).await.unwrap(), []);
-    let mut removed = store.purge(before, 2).await.unwrap();
+    let before = store.jobs().get(&ids[4]).await.unwrap().created;
+    let held = store.leases().grant(&ids[1], "ada", LONG).await.unwrap();
+    assert_eq!(store.jobs().purge(0, 10).await.unwrap(), []);
+    let mut removed = store.jobs().purge(before, 2).await.unwrap();
     assert_eq!(removed.len(), 2);
-    removed.extend(store.purge(before, 2).await.unwrap());
+    removed.extend(store.jobs().purge(before, 2).await.unwrap());
     removed.sort();
     assert_eq!(removed, [&ids[0], &ids[2], &ids[3]].map(Clone::clone));
-    assert_eq!(store.purge(before, 2).await.unwrap(), []);
-    store.release(&held).await.unwrap();
-    assert_eq!(store.purge(before, 2).await.unwrap(), ids[1..2]);
+    assert_eq!(store.jobs().purge(before, 2).await.unwrap(), []);
+    store.leases().release(&held).await.unwrap();
+    assert_eq!(store.jobs().purge(before, 2).await.unwrap(), ids[1..2]);
     let left = "SELECT event, kind FROM records";
     assert_eq!(fixture.seen_behind_its_back(left).await.len(), 2);
     let text = JobFilter {
@@ -342,18 +366,18 @@ async fn old_jobs_are_removed_in_batches_with_all_that_is_theirs(fixture: Fixtur
 async fn a_job_whose_process_may_be_suspended_is_not_removed(fixture: Fixture) {
     let store = &fixture.store;
     let id = fixture.job().await;
-    let lease = store.lease(&id, "ada", OVER).await.unwrap();
-    let mut journal = store.leased_journal(&lease).await.unwrap();
+    let lease = store.leases().grant(&id, "ada", OVER).await.unwrap();
+    let mut journal = store.journals().open_leased(&lease).await.unwrap();
     tokio::time::sleep(Duration::from_millis(5)).await;
-    assert_eq!(store.purge(i64::MAX, 10).await.unwrap(), []);
-    assert_eq!(store.held_before(i64::MAX).await.unwrap(), 1);
+    assert_eq!(store.jobs().purge(i64::MAX, 10).await.unwrap(), []);
+    assert_eq!(store.jobs().held_before(i64::MAX).await.unwrap(), 1);
     // It continues.
     append_all(&mut journal, &ticks(2)).await;
     fixture
         .behind_its_back("UPDATE jobs SET lease_expires = lease_expires - 86460000")
         .await;
-    assert_eq!(store.held_before(i64::MAX).await.unwrap(), 0);
-    assert_eq!(store.purge(i64::MAX, 10).await.unwrap(), [id]);
+    assert_eq!(store.jobs().held_before(i64::MAX).await.unwrap(), 0);
+    assert_eq!(store.jobs().purge(i64::MAX, 10).await.unwrap(), [id]);
     lost(journal.append_all(&ticks(1)).await);
 }
 
@@ -361,24 +385,32 @@ async fn only_the_holder_changes_a_configuration(fixture: Fixture) {
     let store = &fixture.store;
     let id = fixture.job().await;
     let config = |number: u64| serde_json::json!({ "number": number });
-    let first = store.lease(&id, "ada", OVER).await.unwrap();
+    let first = store.leases().grant(&id, "ada", OVER).await.unwrap();
     let second = after_its_end(store, &id, "bob").await;
-    lost(store.set_leased_config(&first, &config(1)).await);
-    store.set_leased_config(&second, &config(2)).await.unwrap();
-    assert_eq!(store.get(id.as_str()).await.unwrap().config, config(2));
+    lost(store.leases().set_config(&first, &config(1)).await);
+    store
+        .leases()
+        .set_config(&second, &config(2))
+        .await
+        .unwrap();
+    assert_eq!(store.jobs().get(&id).await.unwrap().config, config(2));
 
     // A job that is canceled before it starts has started no work.
-    let mut journal = store.leased_journal(&second).await.unwrap();
+    let mut journal = store.journals().open_leased(&second).await.unwrap();
     journal.append(&Record::CancelRequested).await.unwrap();
     assert!(!journal.is_empty().await.unwrap());
-    assert_eq!(store.withdraw_cancellation(&id).await.unwrap(), 1);
+    assert_eq!(store.cancellations().withdraw(&id).await.unwrap(), 1);
     assert!(journal.is_empty().await.unwrap());
-    store.set_leased_config(&second, &config(3)).await.unwrap();
+    store
+        .leases()
+        .set_config(&second, &config(3))
+        .await
+        .unwrap();
 
     append_all(&mut journal, &ticks(1)).await;
-    let error = (store.set_leased_config(&second, &config(4)).await).unwrap_err();
+    let error = (store.leases().set_config(&second, &config(4)).await).unwrap_err();
     assert!(matches!(error, StoreError::Begun { .. }), "{error}");
-    assert_eq!(store.get(id.as_str()).await.unwrap().config, config(3));
+    assert_eq!(store.jobs().get(&id).await.unwrap().config, config(3));
 }
 
 async fn time_after_the_end_of_a_lease_is_not_spent_running(fixture: Fixture) {
@@ -387,9 +419,10 @@ async fn time_after_the_end_of_a_lease_is_not_spent_running(fixture: Fixture) {
     // Begun three hours ago, and silent for the last two of them.
     let silent = async || {
         let id = fixture.job().await;
-        let lease = store.lease(&id, "ada", LONG).await.unwrap();
+        let lease = store.leases().grant(&id, "ada", LONG).await.unwrap();
         store
-            .set_leased_state(&lease, JobState::Running, None, None)
+            .leases()
+            .set_state(&lease, JobState::Running, None, None)
             .await
             .unwrap();
         fixture
@@ -401,17 +434,18 @@ async fn time_after_the_end_of_a_lease_is_not_spent_running(fixture: Fixture) {
         (id, lease)
     };
     let hours = async |id: &JobId| {
-        let duration = store.get(id.as_str()).await.unwrap().duration.unwrap();
+        let duration = store.jobs().get(id).await.unwrap().duration.unwrap();
         // A test takes less than half an hour.
         (duration + HOUR / 2) / HOUR
     };
     let complete = async |lease: &Lease| {
         let state = JobState::Completed;
         store
-            .set_leased_state(lease, state, None, None)
+            .leases()
+            .set_state(lease, state, None, None)
             .await
             .unwrap();
-        store.release(lease).await.unwrap();
+        store.leases().release(lease).await.unwrap();
     };
     // When resumed, it ends at once.
     let (id, lease) = silent().await;
@@ -419,17 +453,18 @@ async fn time_after_the_end_of_a_lease_is_not_spent_running(fixture: Fixture) {
     assert_eq!(hours(&id).await, 1);
     // When resumed, it continues.
     let (id, lease) = silent().await;
-    store.renew(&lease, LONG).await.unwrap();
+    store.leases().renew(&lease, LONG).await.unwrap();
     assert_eq!(hours(&id).await, 1);
     complete(&lease).await;
     assert_eq!(hours(&id).await, 1);
     // Another takes it.
     let (id, _) = silent().await;
-    let lease = store.lease(&id, "bob", LONG).await.unwrap();
+    let lease = store.leases().grant(&id, "bob", LONG).await.unwrap();
     complete(&lease).await;
     assert_eq!(hours(&id).await, 1);
     let (id, _) = silent().await;
     let (job, lease) = store
+        .leases()
         .take(&JobFilter::default(), "bob", LONG)
         .await
         .unwrap()

@@ -62,7 +62,7 @@ async fn each_filter_finds_its_jobs(fixture: Fixture) {
             ..one.clone()
         },
     ];
-    let id = store.create(&one).await.unwrap();
+    let id = store.jobs().create(&one).await.unwrap();
     let x = || Some("x".to_owned());
     let filters = [
         JobFilter {
@@ -88,7 +88,7 @@ async fn each_filter_finds_its_jobs(fixture: Fixture) {
     ];
     for (other, filter) in others.iter().zip(filters) {
         assert_eq!(found(store, filter.clone()).await, [], "{filter:?}");
-        let other = store.create(other).await.unwrap();
+        let other = store.jobs().create(other).await.unwrap();
         let list = found(store, filter.clone()).await;
         assert_eq!(list.len(), 1, "{filter:?}");
         assert_eq!(list[0].id, other);
@@ -99,7 +99,7 @@ async fn each_filter_finds_its_jobs(fixture: Fixture) {
         };
         assert_eq!(found(store, filter).await, []);
     }
-    let job = store.get(id.as_str()).await.unwrap();
+    let job = store.jobs().get(&id).await.unwrap();
     assert_eq!(
         [&job.name, &job.benchmark, &job.bot, &job.user],
         ["n", "b", "m", "u"]
@@ -294,6 +294,7 @@ pub(crate) fn value(by: SortBy, job: &JobSummary) -> (String, i64) {
         })),
         SortBy::Runs => number(job.runs as i64),
         SortBy::Duration => number(job.duration.unwrap_or(-1)),
+        other => unreachable!("{other:?}"),
     }
 }
 
@@ -366,8 +367,8 @@ pub(crate) async fn fill(fixture: &Fixture, runner: &mut TestRunner, jobs: usize
             config: json!({ "request": { "story": story, "bugId": bug } }),
             ..named(&title, &name, &benchmark, &bot, &user)
         };
-        let id = store.create(&job).await.unwrap();
-        let mut journal = store.journal(&id).await.unwrap();
+        let id = store.jobs().create(&job).await.unwrap();
+        let mut journal = store.journals().open(&id).await.unwrap();
         let records: Vec<Record> = (0..runs).map(run_failed).collect();
         append_all(&mut journal, &records).await;
         let states = match state {
@@ -378,11 +379,15 @@ pub(crate) async fn fill(fixture: &Fixture, runner: &mut TestRunner, jobs: usize
         for state in states {
             let error = (state == JobState::Failed).then_some(&*error);
             let outcome = outcome.as_ref().filter(|_| state == JobState::Completed);
-            store.set_state(&id, state, error, outcome).await.unwrap();
+            store
+                .jobs()
+                .set_state(&id, state, error, outcome)
+                .await
+                .unwrap();
         }
         if state == JobState::Canceled && number % 2 == 0 {
             // One that continues, and one that has had its turn.
-            store.resume(&id, None, None).await.unwrap();
+            store.jobs().resume(&id, None, None).await.unwrap();
         }
         // It also counts late ones.
         append_all(&mut journal, &[run_failed(runs)]).await;
@@ -425,7 +430,7 @@ async fn any_filter_finds_what_a_look_at_every_job_finds(fixture: Fixture) {
             Place::Before(_) => drop(expected.drain(..expected.len().saturating_sub(LIMIT))),
             Place::First | Place::After(_) => expected.truncate(LIMIT),
         }
-        let page = (store.list(&filter, order, &place, LIMIT as u32))
+        let page = (store.jobs().list(&filter, order, &place, LIMIT as u32))
             .await
             .unwrap();
         assert_eq!(page.jobs, expected, "{filter:?} {order:?} {place:?}");
@@ -434,7 +439,7 @@ async fn any_filter_finds_what_a_look_at_every_job_finds(fixture: Fixture) {
 
         let count = jobs.iter().filter(|job| fits(&filter, job)).count() as u64;
         assert_eq!(
-            store.count(&filter).await.unwrap(),
+            store.jobs().count(&filter).await.unwrap(),
             Total::Exactly(count),
             "{filter:?}"
         );
@@ -444,6 +449,7 @@ async fn any_filter_finds_what_a_look_at_every_job_finds(fixture: Fixture) {
 
 pub(crate) async fn create(store: &JobStore, benchmark: &str) -> JobId {
     store
+        .jobs()
         .create(&named("a job", "", benchmark, "", ""))
         .await
         .unwrap()
@@ -472,6 +478,7 @@ async fn pages_follow_one_another_both_ways(fixture: Fixture) {
             let mut place = Place::First;
             loop {
                 let page = store
+                    .jobs()
                     .list(&filter, Order::default(), &place, size)
                     .await
                     .unwrap();
@@ -488,6 +495,7 @@ async fn pages_follow_one_another_both_ways(fixture: Fixture) {
             loop {
                 let place = Place::Before(back[0].id.clone().into());
                 let mut page = store
+                    .jobs()
                     .list(&filter, Order::default(), &place, size)
                     .await
                     .unwrap();
@@ -500,6 +508,7 @@ async fn pages_follow_one_another_both_ways(fixture: Fixture) {
             assert_eq!(back, whole);
         }
         let nothing = store
+            .jobs()
             .list(&filter, Order::default(), &Place::First, 0)
             .await
             .unwrap();
@@ -514,9 +523,11 @@ async fn going_on_from_a_job_is_the_same_whatever_changed(fixture: Fixture) {
         ids.push(create(store, "a").await);
     }
     let page = async |place| {
-        let page = (store.list(&JobFilter::default(), Order::default(), &place, 2))
-            .await
-            .unwrap();
+        let page = (store
+            .jobs()
+            .list(&JobFilter::default(), Order::default(), &place, 2))
+        .await
+        .unwrap();
         page.jobs.into_iter().map(|job| job.id).collect::<Vec<_>>()
     };
     let of = |numbers: [usize; 2]| numbers.map(|number| ids[number].clone());
@@ -524,13 +535,14 @@ async fn going_on_from_a_job_is_the_same_whatever_changed(fixture: Fixture) {
     // New jobs, a new state, and the removal of the job from which the list continues.
     create(store, "a").await;
     store
+        .jobs()
         .set_state(&ids[3], JobState::Running, None, None)
         .await
         .unwrap();
     fixture
         .behind_its_back("DELETE FROM jobs WHERE number = (SELECT max(number) FROM jobs WHERE state = 'pending' AND number < (SELECT max(number) FROM jobs WHERE number < (SELECT max(number) FROM jobs)))")
         .await;
-    let error = store.get(ids[4].as_str()).await.unwrap_err();
+    let error = store.jobs().get(&ids[4]).await.unwrap_err();
     assert!(matches!(error, StoreError::Unknown { .. }), "{error}");
     assert_eq!(page(Place::After(ids[4].clone().into())).await, of([3, 2]));
     assert_eq!(page(Place::Before(ids[2].clone().into())).await, of([5, 3]));
@@ -539,8 +551,12 @@ async fn going_on_from_a_job_is_the_same_whatever_changed(fixture: Fixture) {
 async fn words_are_found_whatever_stands_between_them(fixture: Fixture) {
     let store = &fixture.store;
     let title = "pinpoint bisect v1.2 main -- ./Bench.sh --mode=quick 'crème brûlée'";
-    let id = store.create(&new_job(title)).await.unwrap();
-    store.create(&new_job("something else")).await.unwrap();
+    let id = store.jobs().create(&new_job(title)).await.unwrap();
+    store
+        .jobs()
+        .create(&new_job("something else"))
+        .await
+        .unwrap();
     let with = async |text: &str| {
         let filter = JobFilter {
             text: Some(text.into()),
@@ -586,6 +602,7 @@ async fn an_error_is_found_by_its_words_as_long_as_it_stands(fixture: Fixture) {
     let found = async || {
         let text = Some("segmentation fault".to_owned());
         store
+            .jobs()
             .count(&JobFilter {
                 text,
                 ..JobFilter::default()
@@ -594,19 +611,22 @@ async fn an_error_is_found_by_its_words_as_long_as_it_stands(fixture: Fixture) {
             .unwrap()
     };
     store
+        .jobs()
         .set_state(&id, JobState::Running, None, None)
         .await
         .unwrap();
     assert_eq!(found().await, Total::Exactly(0));
     let error = "the good end: Segmentation fault\0 (core dumped)";
     store
+        .jobs()
         .set_state(&id, JobState::Failed, Some(error), None)
         .await
         .unwrap();
     assert_eq!(found().await, Total::Exactly(1));
-    let kept = store.get(id.as_str()).await.unwrap().error.unwrap();
+    let kept = store.jobs().get(&id).await.unwrap().error.unwrap();
     assert_eq!(kept, error.replace('\0', "\u{fffd}"));
     store
+        .jobs()
         .set_state(&id, JobState::Running, None, None)
         .await
         .unwrap();
@@ -616,7 +636,7 @@ async fn an_error_is_found_by_its_words_as_long_as_it_stands(fixture: Fixture) {
 async fn jobs_are_counted_up_to_ten_thousand(fixture: Fixture) {
     let store = &fixture.store;
     assert_eq!(
-        store.count(&JobFilter::default()).await.unwrap(),
+        store.jobs().count(&JobFilter::default()).await.unwrap(),
         Total::Exactly(0)
     );
     fixture
@@ -633,15 +653,18 @@ async fn jobs_are_counted_up_to_ten_thousand(fixture: Fixture) {
         ..JobFilter::default()
     };
     for filter in [JobFilter::default(), of_benchmark("many"), of_words] {
-        assert_eq!(store.count(&filter).await.unwrap(), Total::Exactly(10_000));
+        assert_eq!(
+            store.jobs().count(&filter).await.unwrap(),
+            Total::Exactly(10_000)
+        );
     }
     fixture.job().await;
     assert_eq!(
-        store.count(&JobFilter::default()).await.unwrap(),
+        store.jobs().count(&JobFilter::default()).await.unwrap(),
         Total::MoreThan(10_000)
     );
     assert_eq!(
-        store.count(&of_benchmark("many")).await.unwrap(),
+        store.jobs().count(&of_benchmark("many")).await.unwrap(),
         Total::Exactly(10_000)
     );
 }
@@ -649,10 +672,15 @@ async fn jobs_are_counted_up_to_ten_thousand(fixture: Fixture) {
 async fn nonsense_finds_nothing_and_breaks_nothing(fixture: Fixture) {
     let store = &fixture.store;
     store
+        .jobs()
         .create(&new_job(&"very long ".repeat(50_000)))
         .await
         .unwrap();
-    store.create(&new_job(&"x".repeat(500_000))).await.unwrap();
+    store
+        .jobs()
+        .create(&new_job(&"x".repeat(500_000)))
+        .await
+        .unwrap();
     for nonsense in [
         "'; DROP TABLE jobs; --",
         "%",
@@ -685,7 +713,7 @@ async fn nonsense_finds_nothing_and_breaks_nothing(fixture: Fixture) {
             text: some(),
             ..JobFilter::default()
         };
-        store.count(&filter).await.unwrap();
+        store.jobs().count(&filter).await.unwrap();
     }
     let text = Some("x".repeat(500_000));
     let list = found(
@@ -708,7 +736,7 @@ async fn a_part_of_a_name_is_found_and_jobs_are_skipped(fixture: Fixture) {
         ("t", "100% of a_b", "desk"),
     ] {
         let job = named(title, name, "b", bot, "u");
-        store.create(&job).await.unwrap();
+        store.jobs().create(&job).await.unwrap();
     }
     let with = |name: &str, bot: &str| JobFilter {
         parts: NameParts {
@@ -719,7 +747,11 @@ async fn a_part_of_a_name_is_found_and_jobs_are_skipped(fixture: Fixture) {
         ..JobFilter::default()
     };
     let names = async |filter: &JobFilter, skipped, limit| {
-        let jobs = store.list_skipping(filter, skipped, limit).await.unwrap();
+        let jobs = store
+            .jobs()
+            .list_skipping(filter, skipped, limit)
+            .await
+            .unwrap();
         let shown = jobs.into_iter().map(|job| match &*job.name {
             "" => job.title,
             _ => job.name,
@@ -759,18 +791,25 @@ async fn the_last_builds_of_a_bot_come_first(fixture: Fixture) {
             config: serde_json::json!({ "by_workers": by_workers }),
             ..new_job("a job")
         };
-        let id = store.create(&job).await.unwrap();
-        let mut journal = store.journal(&id).await.unwrap();
+        let id = store.jobs().create(&job).await.unwrap();
+        let mut journal = store.journals().open(&id).await.unwrap();
         journal.append_all(&records).await.unwrap();
     }
     let hashes = async |limit| {
-        let builds = store.recent_builds("lab", limit).await.unwrap();
+        let builds = store.jobs().recent_builds("lab", limit).await.unwrap();
         let hashes = builds.into_iter().map(|build| build.commit.main.git_hash);
         hashes.collect::<Vec<_>>()
     };
     assert_eq!(hashes(9).await, ["c", "b", "a"]);
     assert_eq!(hashes(2).await, ["c", "b"]);
-    assert!(store.recent_builds("none", 9).await.unwrap().is_empty());
+    assert!(
+        store
+            .jobs()
+            .recent_builds("none", 9)
+            .await
+            .unwrap()
+            .is_empty()
+    );
 }
 
 /// A name that no database can shorten.
@@ -786,7 +825,11 @@ async fn a_name_of_a_thousand_letters_of_any_script_is_kept_and_found(fixture: F
         let letter = |place: u32| char::from_u32(u32::from(first) + place * 7919 % letters);
         let name: String = (0..1000).filter_map(letter).collect();
         assert_eq!(name.chars().count(), 1000);
-        let id = store.create(&named("", &name, "b", "", "")).await.unwrap();
+        let id = store
+            .jobs()
+            .create(&named("", &name, "b", "", ""))
+            .await
+            .unwrap();
         let filter = JobFilter {
             name: Some(name.clone()),
             benchmark: Some("b".into()),

@@ -63,10 +63,15 @@ impl Network {
             .await
             .unwrap();
         let direct = JobStore::connect(&server.url(&name)).await.unwrap();
-        let id = store.create(&new_job("over a network")).await.unwrap();
-        let lease = store.lease(&id, "ada", LEASE).await.unwrap();
+        let id = store
+            .jobs()
+            .create(&new_job("over a network"))
+            .await
+            .unwrap();
+        let lease = store.leases().grant(&id, "ada", LEASE).await.unwrap();
         store
-            .set_leased_state(&lease, JobState::Running, None, None)
+            .leases()
+            .set_state(&lease, JobState::Running, None, None)
             .await
             .unwrap();
         Self {
@@ -81,16 +86,28 @@ impl Network {
     /// Works like a running job, until it has happened often enough: `trouble` is called with the
     /// number of acknowledged records.
     async fn work(&self, enough: impl Fn(u64) -> bool) -> u64 {
-        let mut journal = self.store.leased_journal(&self.lease).await.unwrap();
+        let mut journal = self
+            .store
+            .journals()
+            .open_leased(&self.lease)
+            .await
+            .unwrap();
         let mut written = 0;
         while !enough(written) {
             journal.append(&run(written)).await.unwrap();
             written += 1;
             if written % 7 == 0 {
-                self.store.renew(&self.lease, LEASE).await.unwrap();
+                self.store.leases().renew(&self.lease, LEASE).await.unwrap();
             }
             if written % 5 == 0 {
-                assert!(!self.store.cancel_requested(&self.id).await.unwrap());
+                assert!(
+                    !self
+                        .store
+                        .cancellations()
+                        .is_requested(&self.id)
+                        .await
+                        .unwrap()
+                );
             }
         }
         written
@@ -100,14 +117,15 @@ impl Network {
     async fn is_whole(&self, written: u64) {
         let completed = serde_json::json!({ "status": "done" });
         self.store
-            .set_leased_state(&self.lease, JobState::Completed, None, Some(&completed))
+            .leases()
+            .set_state(&self.lease, JobState::Completed, None, Some(&completed))
             .await
             .unwrap();
-        self.store.release(&self.lease).await.unwrap();
-        let mut journal = self.direct.journal(&self.id).await.unwrap();
+        self.store.leases().release(&self.lease).await.unwrap();
+        let mut journal = self.direct.journals().open(&self.id).await.unwrap();
         let expected: Vec<_> = (0..written).map(run).collect();
         assert!(journal.records().await.unwrap() == expected, "{written}");
-        let job = self.direct.get(self.id.as_str()).await.unwrap();
+        let job = self.direct.jobs().get(&self.id).await.unwrap();
         assert_eq!((job.state, job.runs), (JobState::Completed, written));
         assert_eq!(job.outcome, Some(completed));
     }
@@ -123,7 +141,7 @@ async fn ends<T>(work: impl Future<Output = T>) -> T {
 async fn what_was_done_and_not_acknowledged_is_not_done_twice() {
     let network = Network::new(server().await, Patience::default()).await;
     let Network { proxy, store, .. } = &network;
-    let mut journal = store.leased_journal(&network.lease).await.unwrap();
+    let mut journal = store.journals().open_leased(&network.lease).await.unwrap();
     let mut written = 0;
     ends(async {
         for _ in 0..5 {
@@ -133,7 +151,7 @@ async fn what_was_done_and_not_acknowledged_is_not_done_twice() {
             written += 1;
             assert!(proxy.has_lost());
             proxy.lose(b"UPDATE 1\0");
-            store.renew(&network.lease, LEASE).await.unwrap();
+            store.leases().renew(&network.lease, LEASE).await.unwrap();
             assert!(proxy.has_lost());
             journal
                 .append_all(&[run(written), run(written + 1)])
@@ -144,18 +162,19 @@ async fn what_was_done_and_not_acknowledged_is_not_done_twice() {
         for state in [JobState::Pending, JobState::Running] {
             proxy.lose(b"COMMIT\0");
             store
-                .set_leased_state(&network.lease, state, None, None)
+                .leases()
+                .set_state(&network.lease, state, None, None)
                 .await
                 .unwrap();
             assert!(proxy.has_lost());
         }
         proxy.lose(b"INSERT 0 1\0");
-        let other = store.create(&new_job("other")).await.unwrap();
+        let other = store.jobs().create(&new_job("other")).await.unwrap();
         assert!(proxy.has_lost());
         proxy.lose(b"UPDATE 1\0");
-        let lease = store.lease(&other, "ada", LEASE).await.unwrap();
+        let lease = store.leases().grant(&other, "ada", LEASE).await.unwrap();
         assert!(proxy.has_lost());
-        store.renew(&lease, LEASE).await.unwrap();
+        store.leases().renew(&lease, LEASE).await.unwrap();
         assert_eq!(crate::common::all(&network.direct).await.len(), 2);
     })
     .await;
@@ -185,29 +204,35 @@ async fn a_change_that_was_not_acknowledged_is_told_once() {
     ends(async {
         for _ in 0..3 {
             proxy.lose(b"COMMIT\0");
-            store.audit(&refused).await.unwrap();
+            store.audit().append(&refused).await.unwrap();
             assert!(proxy.has_lost());
         }
         proxy.lose(b"COMMIT\0");
-        let other = store.create_with(&new_job("other"), &creation).await;
+        let other = store.jobs().create_with(&new_job("other"), &creation).await;
         assert!(proxy.has_lost());
         let other = other.unwrap();
         assert!(other.is_new);
         proxy.lose(b"COMMIT\0");
         (store
-            .request_cancel(&other.id, &request, Some(&canceled))
+            .cancellations()
+            .request(&other.id, &request, Some(&canceled))
             .await)
             .unwrap();
         assert!(proxy.has_lost());
         proxy.lose(b"COMMIT\0");
         let resumed = entry("resumed");
-        store.resume(&other.id, None, Some(&resumed)).await.unwrap();
+        store
+            .jobs()
+            .resume(&other.id, None, Some(&resumed))
+            .await
+            .unwrap();
         assert!(proxy.has_lost());
     })
     .await;
     let rows = network
         .direct
-        .audited(&AuditFilter::default(), 0, 100)
+        .audit()
+        .list(&AuditFilter::default(), 0, 100)
         .await;
     let told: Vec<String> = (rows.unwrap().into_iter())
         .map(|row| row.entry.operation)
@@ -216,7 +241,7 @@ async fn a_change_that_was_not_acknowledged_is_told_once() {
         "refused", "refused", "refused", "created", "canceled", "resumed",
     ];
     assert_eq!(told, expected);
-    let check = network.direct.verify_audit().await.unwrap();
+    let check = network.direct.audit().verify().await.unwrap();
     assert!(
         matches!(check, AuditCheck::Whole { rows: 6, .. }),
         "{check:?}"
@@ -228,8 +253,18 @@ async fn a_change_that_was_not_acknowledged_is_told_once() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_second_writer_is_found_out_after_a_reset_as_well() {
     let network = Network::new(server().await, Patience::default()).await;
-    let mut first = network.store.leased_journal(&network.lease).await.unwrap();
-    let mut second = network.direct.leased_journal(&network.lease).await.unwrap();
+    let mut first = network
+        .store
+        .journals()
+        .open_leased(&network.lease)
+        .await
+        .unwrap();
+    let mut second = network
+        .direct
+        .journals()
+        .open_leased(&network.lease)
+        .await
+        .unwrap();
     assert_eq!(first.records().await.unwrap(), []);
     assert_eq!(second.records().await.unwrap(), []);
     second.append(&run(7)).await.unwrap();
@@ -245,7 +280,12 @@ async fn a_second_writer_is_found_out_after_a_reset_as_well() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_was_read_before_a_reset_is_not_read_twice() {
     let network = Network::new(server().await, Patience::default()).await;
-    let mut journal = network.store.leased_journal(&network.lease).await.unwrap();
+    let mut journal = network
+        .store
+        .journals()
+        .open_leased(&network.lease)
+        .await
+        .unwrap();
     let mut records: Vec<_> = (0..300).map(run).collect();
     // Often enough that some of it is in one piece, no matter where the answer is cut.
     records.push(Record::GaveUp {
@@ -370,9 +410,10 @@ async fn a_job_goes_on_after_a_silence() {
 async fn a_silence_that_lasts_ends_the_job_with_its_lease() {
     let network = Network::new(server().await, short()).await;
     let Network { store, lease, .. } = &network;
-    let mut journal = store.leased_journal(lease).await.unwrap();
+    let mut journal = store.journals().open_leased(lease).await.unwrap();
     journal.append(&run(0)).await.unwrap();
     store
+        .leases()
         .renew(lease, Duration::from_millis(800))
         .await
         .unwrap();
@@ -383,20 +424,25 @@ async fn a_silence_that_lasts_ends_the_job_with_its_lease() {
     // It is unknown whether it was written.
     let error = cause(journal.append(&run(1)).await.unwrap_err());
     assert!(matches!(error, StoreError::BrokenOff { .. }), "{error}");
-    ends(store.get(network.id.as_str())).await.unwrap_err();
-    ends(store.release(lease)).await.unwrap_err();
+    ends(store.jobs().get(&network.id)).await.unwrap_err();
+    ends(store.leases().release(lease)).await.unwrap_err();
     ends(store.clone().close()).await;
 
     // Another takes the job, and late data changes nothing.
     let other = loop {
-        match network.direct.lease(&network.id, "bob", LEASE).await {
+        match network
+            .direct
+            .leases()
+            .grant(&network.id, "bob", LEASE)
+            .await
+        {
             Ok(lease) => break lease,
             Err(StoreError::Leased { .. }) => tokio::time::sleep(Duration::from_millis(5)).await,
             Err(error) => panic!("{error}"),
         }
     };
     network.proxy.silence(false);
-    let mut journal = network.direct.leased_journal(&other).await.unwrap();
+    let mut journal = network.direct.journals().open_leased(&other).await.unwrap();
     let known = journal.records().await.unwrap();
     assert!(known == [run(0)] || known == [run(0), run(1)], "{known:?}");
     for number in known.len() as u64..20 {

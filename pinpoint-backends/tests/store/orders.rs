@@ -38,7 +38,11 @@ async fn pages(
     let mut place = Place::First;
     if is_back {
         // The same list, from its end on.
-        let page = store.list(filter, order, &Place::First, 1).await.unwrap();
+        let page = store
+            .jobs()
+            .list(filter, order, &Place::First, 1)
+            .await
+            .unwrap();
         jobs.extend(page.jobs);
         place = Place::Before(order.key_of(jobs.first().unwrap()));
     }
@@ -47,7 +51,7 @@ async fn pages(
         ..order
     };
     loop {
-        let page = store.list(filter, order, &place, 3).await.unwrap();
+        let page = store.jobs().list(filter, order, &place, 3).await.unwrap();
         let last = match is_back {
             true => page.jobs.first().cloned(),
             false => page.jobs.last().cloned(),
@@ -91,12 +95,18 @@ async fn pages_of_any_order_miss_no_job_while_others_change(fixture: Fixture) {
                 match number % 4 {
                     0 => drop(
                         store
+                            .jobs()
                             .set_state(&job.id, JobState::Running, None, None)
                             .await,
                     ),
-                    1 => drop(store.set_state(&job.id, JobState::Failed, None, None).await),
+                    1 => drop(
+                        store
+                            .jobs()
+                            .set_state(&job.id, JobState::Failed, None, None)
+                            .await,
+                    ),
                     2 => {
-                        let mut journal = store.journal(&job.id).await.unwrap();
+                        let mut journal = store.journals().open(&job.id).await.unwrap();
                         append_all(&mut journal, &[run_failed(number)]).await;
                     }
                     _ => drop(create(store, "sort").await),
@@ -160,6 +170,7 @@ async fn many_jobs_are_sorted_along_an_index(fixture: Fixture) {
     let store = &fixture.store;
     many(&fixture, 12_000).await;
     let jobs = store
+        .jobs()
         .list_skipping(&JobFilter::default(), 0, 12_000)
         .await
         .unwrap();
@@ -195,7 +206,7 @@ async fn many_jobs_are_sorted_along_an_index(fixture: Fixture) {
                     (Place::After(key.clone()), &expected[middle + 1..middle + 6]),
                     (Place::Before(key), &expected[middle - 5..middle]),
                 ] {
-                    let page = store.list(filter, order, &place, 5).await.unwrap();
+                    let page = store.jobs().list(filter, order, &place, 5).await.unwrap();
                     let page: Vec<_> = page.jobs.iter().collect();
                     assert_eq!(page, expected, "{filter:?} {order:?} {place:?}");
                 }
@@ -242,7 +253,11 @@ async fn letters_of_either_case_and_of_any_script_are_sorted_alike(fixture: Fixt
         &format!("{}b", long.to_uppercase()),
     ];
     for name in names {
-        store.create(&named("", name, "", "", "")).await.unwrap();
+        store
+            .jobs()
+            .create(&named("", name, "", "", ""))
+            .await
+            .unwrap();
     }
     for ascending in [true, false] {
         let order = Order {
@@ -250,6 +265,7 @@ async fn letters_of_either_case_and_of_any_script_are_sorted_alike(fixture: Fixt
             ascending,
         };
         let page = store
+            .jobs()
             .list(&JobFilter::default(), order, &Place::First, 100)
             .await
             .unwrap();
@@ -280,13 +296,17 @@ async fn jobs_of_versions_5_and_6_have_all_that_a_list_shows(fixture: Fixture) {
         config: json!({ "request": { "story": "large", "bugId": "123456" }, "text": "\u{0}" }),
         ..new_job("asked for")
     };
-    let id = store.create(&asked).await.unwrap();
+    let id = store.jobs().create(&asked).await.unwrap();
     let outcome = json!({ "status": "no_regression", "reason": "\u{0}", "culprits": [] });
     for (state, outcome) in [
         (JobState::Running, None),
         (JobState::Completed, Some(&outcome)),
     ] {
-        store.set_state(&id, state, None, outcome).await.unwrap();
+        store
+            .jobs()
+            .set_state(&id, state, None, outcome)
+            .await
+            .unwrap();
     }
     let lists = async |store: &JobStore| {
         let mut lists = Vec::new();
@@ -295,9 +315,11 @@ async fn jobs_of_versions_5_and_6_have_all_that_a_list_shows(fixture: Fixture) {
                 by,
                 ascending: true,
             };
-            let page = (store.list(&JobFilter::default(), order, &Place::First, 100))
-                .await
-                .unwrap();
+            let page = (store
+                .jobs()
+                .list(&JobFilter::default(), order, &Place::First, 100))
+            .await
+            .unwrap();
             lists.push(page.jobs);
         }
         lists
@@ -308,7 +330,7 @@ async fn jobs_of_versions_5_and_6_have_all_that_a_list_shows(fixture: Fixture) {
     let answer = newest.answer.as_ref().unwrap();
     assert_eq!(answer.status, "no_regression");
     assert_eq!(
-        JobSummary::from(&store.get(id.as_str()).await.unwrap()),
+        JobSummary::from(&store.jobs().get(&id).await.unwrap()),
         *newest
     );
 
@@ -327,7 +349,8 @@ async fn jobs_of_versions_5_and_6_have_all_that_a_list_shows(fixture: Fixture) {
         let store = open(&fixture.place()).await;
         assert_eq!(lists(&store).await, before, "{version}");
     }
-    open(&fixture.place()).await.create(&asked).await.unwrap();
+    let store = open(&fixture.place()).await;
+    store.jobs().create(&asked).await.unwrap();
 }
 
 /// Infers the plans of PostgreSQL: from too many jobs to sort, and the counts of its uses of each
@@ -345,9 +368,13 @@ async fn postgres_walks_along_the_index_of_an_order() {
         for by in SortBy::ALL {
             for ascending in [true, false] {
                 let order = Order { by, ascending };
-                let page = store.list(&filter, order, &Place::First, 50).await.unwrap();
+                let page = store
+                    .jobs()
+                    .list(&filter, order, &Place::First, 50)
+                    .await
+                    .unwrap();
                 let after = Place::After(order.key_of(page.jobs.last().unwrap()));
-                store.list(&filter, order, &after, 50).await.unwrap();
+                store.jobs().list(&filter, order, &after, 50).await.unwrap();
             }
         }
     }

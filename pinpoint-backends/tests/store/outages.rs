@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use pinpoint_backends::job::{JobError, TakenJob, Worker, interrupted};
-use pinpoint_backends::store::{Holder, JobFilter, JobStore, NewJob, StoreError};
+use pinpoint_backends::job::{JobError, TakeOptions, TakenJob, Worker, interrupted};
+use pinpoint_backends::store::{JobFilter, JobStore, NewJob, StoreError};
 use pinpoint_core::job::{JobResult, ResultError, ResultSource};
 use pinpoint_core::{
     BisectionSpec, BuildReport, BuildRequest, CombinedCommit, Commit, DriveError, ExecutorError,
@@ -87,15 +87,20 @@ fn new_job() -> NewJob {
 
 async fn take(store: &JobStore, owner: &str, directory: &std::path::Path) -> Option<TakenJob> {
     let filter = JobFilter::default();
-    let taken = TakenJob::take_next(store, &filter, None, owner, directory, LEASE).await;
-    taken.unwrap()
+    let options = TakeOptions {
+        trusted: None,
+        owner,
+        state_dir: directory,
+        lease: LEASE,
+    };
+    TakenJob::take_next(store, &filter, options).await.unwrap()
 }
 
 /// The store refuses a record, as when it is being moved or has lost its disk: that is not the
 /// job's fault.
 async fn a_job_does_not_fail_with_its_store(fixture: Fixture) {
     let store = &fixture.store;
-    let id = store.create(&new_job()).await.unwrap();
+    let id = store.jobs().create(&new_job()).await.unwrap();
     let directory = tempfile::tempdir().unwrap();
     let taken = take(store, "ada", directory.path()).await.unwrap();
     let numbers = Numbers {
@@ -110,7 +115,7 @@ async fn a_job_does_not_fail_with_its_store(fixture: Fixture) {
     let error = result.unwrap_err();
     assert!(error.is_infrastructure(), "{error}");
     taken.release().await;
-    let job = store.get(id.as_str()).await.unwrap();
+    let job = store.jobs().get(&id).await.unwrap();
     assert_eq!(job.state, JobState::Pending);
     assert!(job.error.unwrap().contains("records"));
 
@@ -125,32 +130,37 @@ async fn a_job_does_not_fail_with_its_store(fixture: Fixture) {
         panic!("not a bisection");
     };
     assert_eq!(result.culprits[0].blamed.git_hash, "5");
-    let job = store.get(id.as_str()).await.unwrap();
+    let job = store.jobs().get(&id).await.unwrap();
     assert_eq!((job.state, job.error), (JobState::Completed, None));
 }
 
 async fn a_running_job_without_a_process_is_known(fixture: Fixture) {
     let store = &fixture.store;
     let jobs = [fixture.job().await, fixture.job().await];
-    let lease = store.lease(&jobs[0], "ada", LEASE * 100).await.unwrap();
+    let lease = store
+        .leases()
+        .grant(&jobs[0], "ada", LEASE * 100)
+        .await
+        .unwrap();
     let gone = async || {
         let directory = fixture.directory.path();
         interrupted(store, &jobs, Some("bob"), directory)
             .await
             .unwrap()
     };
-    assert_eq!(store.holders(&jobs).await.unwrap(), []);
-    let running = store.set_leased_state(&lease, JobState::Running, None, None);
+    assert_eq!(store.leases().holders(&jobs).await.unwrap(), []);
+    let running = store
+        .leases()
+        .set_state(&lease, JobState::Running, None, None);
     running.await.unwrap();
-    let held = Holder {
-        job: jobs[0].clone(),
-        owner: "ada".into(),
-        expired: false,
-        by_workers: false,
+    let holders = store.leases().holders(&jobs).await.unwrap();
+    let [held] = &holders[..] else {
+        panic!("{holders:?}");
     };
-    assert_eq!(store.holders(&jobs).await.unwrap(), [held]);
+    assert_eq!((&held.job, &*held.owner), (&jobs[0], "ada"));
+    assert!(!held.expired && !held.by_workers);
     assert_eq!(gone().await, []);
-    store.renew(&lease, Duration::ZERO).await.unwrap();
+    store.leases().renew(&lease, Duration::ZERO).await.unwrap();
     tokio::time::sleep(Duration::from_millis(5)).await;
     assert_eq!(gone().await, jobs[..1]);
 }
@@ -158,11 +168,11 @@ async fn a_running_job_without_a_process_is_known(fixture: Fixture) {
 /// It goes from worker to worker, but not forever.
 async fn a_job_that_can_not_go_on_anywhere_is_paused(fixture: Fixture) {
     let store = &fixture.store;
-    let id = store.create(&new_job()).await.unwrap();
+    let id = store.jobs().create(&new_job()).await.unwrap();
     let away = |id: &str| {
         JobError::Store(StoreError::Unreachable {
             store: id.into(),
-            source: sqlx::Error::PoolTimedOut,
+            source: pinpoint_backends::store::DatabaseError::no_connection(),
         })
     };
     let mut attempts = 0;
@@ -174,21 +184,21 @@ async fn a_job_that_can_not_go_on_anywhere_is_paused(fixture: Fixture) {
             .await
             .unwrap();
         taken.release().await;
-        let job = store.get(id.as_str()).await.unwrap();
+        let job = store.jobs().get(&id).await.unwrap();
         assert_eq!(job.state, JobState::Pending);
         assert!(job.error.unwrap().contains("on rack-1: "));
     }
     assert_eq!(attempts, 5);
-    let job = store.get(id.as_str()).await.unwrap();
+    let job = store.jobs().get(&id).await.unwrap();
     let reason = job.error.unwrap();
     assert!(job.paused && reason.contains("paused after 5"), "{reason}");
     // The count restarts once a user resumes it.
-    store.resume(&id, None, None).await.unwrap();
+    store.jobs().resume(&id, None, None).await.unwrap();
     for _ in 0..4 {
         let taken = take(store, "ada", fixture.directory.path()).await.unwrap();
         taken.give_up(&away("a disk"), None).await.unwrap();
         taken.release().await;
-        assert!(!store.get(id.as_str()).await.unwrap().paused);
+        assert!(!store.jobs().get(&id).await.unwrap().paused);
     }
 
     // A problem of the job itself is not a reason to try elsewhere.
@@ -196,6 +206,6 @@ async fn a_job_that_can_not_go_on_anywhere_is_paused(fixture: Fixture) {
     let refused = JobError::Drive(DriveError::Refused("no command".into()));
     taken.give_up(&refused, None).await.unwrap();
     taken.release().await;
-    let state = store.get(id.as_str()).await.unwrap().state;
+    let state = store.jobs().get(&id).await.unwrap().state;
     assert_eq!(state, JobState::Failed);
 }

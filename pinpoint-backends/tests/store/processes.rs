@@ -37,7 +37,8 @@ async fn what_is_dropped_half_way_locks_nobody_out(fixture: Fixture) {
     let other = open(&fixture.place()).await;
     let id = fixture.job().await;
     let lease = store
-        .lease(&id, "ada", Duration::from_secs(3600))
+        .leases()
+        .grant(&id, "ada", Duration::from_secs(3600))
         .await
         .unwrap();
     let file = KnownFile {
@@ -46,7 +47,7 @@ async fn what_is_dropped_half_way_locks_nobody_out(fixture: Fixture) {
         pieces: 0,
     };
     for most in 0..60 {
-        let mut written = Box::pin(store.append_file(&lease, &file, b"content"));
+        let mut written = Box::pin(store.files().append(&lease, &file, b"content"));
         let mut polls = 0;
         let half = poll_fn(|context| {
             polls += 1;
@@ -58,7 +59,7 @@ async fn what_is_dropped_half_way_locks_nobody_out(fixture: Fixture) {
         half.await;
         drop(written);
         // As held by another process: it waits for half a minute at most, and then fails.
-        other.create(&new_job("another")).await.unwrap();
+        other.jobs().create(&new_job("another")).await.unwrap();
     }
 }
 
@@ -109,8 +110,8 @@ async fn child_appends() {
         return;
     };
     let store = open(&place).await;
-    let id = store.get(&job).await.unwrap().id;
-    let mut journal = store.journal(&id).await.unwrap();
+    let id = store.jobs().find(&job.parse().unwrap()).await.unwrap().id;
+    let mut journal = store.journals().open(&id).await.unwrap();
     let mut next = journal.records().await.unwrap().len() as u64;
     loop {
         journal.append(&run(next)).await.unwrap();
@@ -149,7 +150,7 @@ async fn what_was_acknowledged_survives_a_kill_at_any_moment(fixture: Fixture) {
             acknowledged = last.parse::<usize>().unwrap() + 1;
         }
 
-        let mut journal = fixture.store.journal(&id).await.unwrap();
+        let mut journal = fixture.store.journals().open(&id).await.unwrap();
         let records = journal.records().await.unwrap();
         let expected: Vec<_> = (0..records.len() as u64).map(run).collect();
         assert!(
@@ -168,7 +169,7 @@ async fn what_was_acknowledged_survives_a_kill_at_any_moment(fixture: Fixture) {
         "the children hardly came to work: {acknowledged}"
     );
     // The counts in the store agree with it.
-    let job = fixture.store.get(id.as_str()).await.unwrap();
+    let job = fixture.store.jobs().get(&id).await.unwrap();
     assert_eq!(job.runs, appended as u64);
 }
 
@@ -190,7 +191,10 @@ async fn child_labors() {
     let store = open(&place).await;
     let time = Duration::from_millis(200);
     loop {
-        let taken = store.take(&JobFilter::default(), &owner, time).await;
+        let taken = store
+            .leases()
+            .take(&JobFilter::default(), &owner, time)
+            .await;
         let Some((job, lease)) = taken.unwrap() else {
             let left = [JobState::Pending, JobState::Running].map(|state| JobFilter {
                 state: Some(state),
@@ -198,7 +202,7 @@ async fn child_labors() {
             });
             let mut done = true;
             for filter in left {
-                done &= store.count(&filter).await.unwrap() == Total::Exactly(0);
+                done &= store.jobs().count(&filter).await.unwrap() == Total::Exactly(0);
             }
             if done {
                 return;
@@ -226,16 +230,17 @@ async fn labor(
 ) -> Result<(), StoreError> {
     if job.state == JobState::Pending {
         store
-            .set_leased_state(lease, JobState::Running, None, None)
+            .leases()
+            .set_state(lease, JobState::Running, None, None)
             .await?;
     }
-    let mut journal = store.leased_journal(lease).await?;
+    let mut journal = store.journals().open_leased(lease).await?;
     let begun = journal.records().await?.len() as u64;
     let length = if endless { u64::MAX } else { LENGTH };
     for number in begun..length {
         tokio::time::sleep(Duration::from_millis(3)).await;
         if !sleeps {
-            store.renew(lease, time).await?;
+            store.leases().renew(lease, time).await?;
         }
         journal.append(&run(number)).await.map_err(cause)?;
         tell(format!("{} {number}", job.id));
@@ -245,9 +250,10 @@ async fn labor(
         }
     }
     store
-        .set_leased_state(lease, JobState::Completed, None, None)
+        .leases()
+        .set_state(lease, JobState::Completed, None, None)
         .await?;
-    store.release(lease).await
+    store.leases().release(lease).await
 }
 
 async fn jobs_are_finished_whoever_is_killed_meanwhile(fixture: Fixture) {
@@ -291,7 +297,7 @@ async fn jobs_are_finished_whoever_is_killed_meanwhile(fixture: Fixture) {
     let expected: Vec<_> = (0..LENGTH).map(run).collect();
     for job in &jobs {
         assert_eq!((job.state, job.runs), (JobState::Completed, LENGTH));
-        let mut journal = fixture.store.journal(&job.id).await.unwrap();
+        let mut journal = fixture.store.journals().open(&job.id).await.unwrap();
         assert_eq!(journal.records().await.unwrap(), expected);
     }
     // Each record was acknowledged at most once, and each job done by one worker.
@@ -311,13 +317,13 @@ async fn a_worker_that_slept_too_long_writes_nothing_more(fixture: Fixture) {
     assert_eq!(told.next(), Some(format!("{id} 0")));
     let long = Duration::from_secs(3600);
     let lease = loop {
-        match fixture.store.lease(&id, "bob", long).await {
+        match fixture.store.leases().grant(&id, "bob", long).await {
             Ok(lease) => break lease,
             Err(StoreError::Leased { .. }) => tokio::time::sleep(Duration::from_millis(5)).await,
             Err(error) => panic!("{error}"),
         }
     };
-    let mut journal = fixture.store.leased_journal(&lease).await.unwrap();
+    let mut journal = fixture.store.journals().open_leased(&lease).await.unwrap();
     child.stdin.take().unwrap().write_all(b"\n").unwrap();
     assert_eq!(told.next(), Some(format!("lost {id}")));
     assert_eq!(journal.records().await.unwrap(), [run(0)]);
@@ -349,7 +355,7 @@ async fn a_process_that_was_suspended_writes_nothing_more(fixture: Fixture) {
         signal(&child, "-STOP");
         let long = Duration::from_secs(3600);
         let lease = loop {
-            match fixture.store.lease(&id, "bob", long).await {
+            match fixture.store.leases().grant(&id, "bob", long).await {
                 Ok(lease) => break lease,
                 Err(StoreError::Leased { .. }) => {
                     tokio::time::sleep(Duration::from_millis(5)).await;
@@ -364,7 +370,7 @@ async fn a_process_that_was_suspended_writes_nothing_more(fixture: Fixture) {
                 Err(error) => panic!("{error}"),
             }
         };
-        let mut journal = fixture.store.leased_journal(&lease).await.unwrap();
+        let mut journal = fixture.store.journals().open_leased(&lease).await.unwrap();
         let known = journal.records().await.unwrap().len() as u64;
         journal.append(&run(known)).await.unwrap();
         signal(&child, "-CONT");
@@ -380,10 +386,11 @@ async fn a_process_that_was_suspended_writes_nothing_more(fixture: Fixture) {
         assert_eq!(journal.records().await.unwrap(), expected);
         fixture
             .store
-            .set_leased_state(&lease, JobState::Completed, None, None)
+            .leases()
+            .set_state(&lease, JobState::Completed, None, None)
             .await
             .unwrap();
-        fixture.store.release(&lease).await.unwrap();
+        fixture.store.leases().release(&lease).await.unwrap();
     }
 }
 
@@ -393,8 +400,8 @@ async fn child_works() {
         return;
     };
     let store = open(&place).await;
-    let id = store.create(&new_job(&title)).await.unwrap();
-    let mut journal = store.journal(&id).await.unwrap();
+    let id = store.jobs().create(&new_job(&title)).await.unwrap();
+    let mut journal = store.journals().open(&id).await.unwrap();
     append_all(&mut journal, &(0..200).map(run).collect::<Vec<_>>()).await;
     tell(id);
 }
@@ -416,10 +423,17 @@ async fn processes_share_a_file_from_its_creation_on() {
         for child in &mut children {
             let id = heard(child).last().expect("the child failed");
             assert!(child.wait().unwrap().success());
-            jobs.push(store.get(&id).await.unwrap().id);
+            jobs.push(store.jobs().find(&id.parse().unwrap()).await.unwrap().id);
         }
         for id in &jobs {
-            let records = store.journal(id).await.unwrap().records().await.unwrap();
+            let records = store
+                .journals()
+                .open(id)
+                .await
+                .unwrap()
+                .records()
+                .await
+                .unwrap();
             assert_eq!(records, (0..200).map(run).collect::<Vec<_>>());
         }
         assert_eq!(all(&store).await.len(), 4);

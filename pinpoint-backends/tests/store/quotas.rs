@@ -36,7 +36,7 @@ async fn create(store: &JobStore, user: &str, quota: Quota) -> Result<Created, S
         quota: Some(quota),
         ..Creation::default()
     };
-    store.create_with(&job, &creation).await
+    store.jobs().create_with(&job, &creation).await
 }
 
 /// The limit that is reached, its value, and the time when it passes.
@@ -55,7 +55,7 @@ async fn a_user_makes_so_many_jobs_an_hour(fixture: Fixture) {
     let ada = async || create(store, "ada", quota_of_jobs(2)).await;
     let first = ada().await.unwrap().id;
     ada().await.unwrap();
-    let created = store.get(first.as_str()).await.unwrap().created;
+    let created = store.jobs().get(&first).await.unwrap().created;
     // One is free when the first one's hour is over.
     let until = Some(created + HOUR + 1);
     assert_eq!(reached(ada().await), (QuotaLimit::JobsAnHour, 2, until));
@@ -79,18 +79,28 @@ async fn a_user_has_so_many_jobs_under_way(fixture: Fixture) {
     let first = ada().await.unwrap().id;
     let expected = (QuotaLimit::JobsUnderWay, 1, None);
     assert_eq!(reached(ada().await), expected);
-    let set = async |state| store.set_state(&first, state, None, None).await.unwrap();
+    let set = async |state| {
+        store
+            .jobs()
+            .set_state(&first, state, None, None)
+            .await
+            .unwrap()
+    };
     set(JobState::Running).await;
     assert_eq!(reached(ada().await), expected);
     set(JobState::Failed).await;
     let second = ada().await.unwrap().id;
     // A resumed one counts again.
-    let resume = async || store.resume(&first, Some(&quota), None).await;
+    let resume = async || store.jobs().resume(&first, Some(&quota), None).await;
     assert_eq!(reached(resume().await), expected);
-    let state = store.get(first.as_str()).await.unwrap().state;
+    let state = store.jobs().get(&first).await.unwrap().state;
     assert_eq!(state, JobState::Failed);
     for state in [JobState::Running, JobState::Failed] {
-        store.set_state(&second, state, None, None).await.unwrap();
+        store
+            .jobs()
+            .set_state(&second, state, None, None)
+            .await
+            .unwrap();
     }
     resume().await.unwrap();
 }
@@ -103,7 +113,7 @@ async fn a_user_makes_so_many_runs_a_day(fixture: Fixture) {
     };
     let ada = async || create(store, "ada", quota).await;
     let id = ada().await.unwrap().id;
-    let mut journal = store.journal(&id).await.unwrap();
+    let mut journal = store.journals().open(&id).await.unwrap();
     let runs: Vec<Record> = (0..2).map(run).collect();
     journal.append_all(&runs).await.unwrap();
     ada().await.unwrap();
@@ -111,7 +121,7 @@ async fn a_user_makes_so_many_runs_a_day(fixture: Fixture) {
     let (limit, most, until) = reached(ada().await);
     assert_eq!((limit, most), (QuotaLimit::RunsADay, 3));
     // The hour of the runs has to be a day ago.
-    let created = store.get(id.as_str()).await.unwrap().created;
+    let created = store.jobs().get(&id).await.unwrap().created;
     let until = until.unwrap();
     assert_eq!(until % HOUR, 0);
     assert!(
@@ -138,12 +148,16 @@ async fn what_a_limit_refuses_leaves_nothing(fixture: Fixture) {
             quota: Some(quota),
             ..Creation::default()
         };
-        store.create_with(&new_job("a job"), &creation).await
+        store.jobs().create_with(&new_job("a job"), &creation).await
     };
     let first = keyed("a", quota_of_jobs(1)).await.unwrap();
     reached(keyed("b", quota_of_jobs(1)).await);
     assert_eq!(all(store).await.len(), 1);
-    let rows = store.audited(&AuditFilter::default(), 0, 10).await.unwrap();
+    let rows = store
+        .audit()
+        .list(&AuditFilter::default(), 0, 10)
+        .await
+        .unwrap();
     assert_eq!(rows.len(), 1);
     // A repeated request does not create another job.
     assert_eq!(keyed("a", quota_of_jobs(1)).await.unwrap().id, first.id);

@@ -43,7 +43,7 @@ async fn create(fixture: &Fixture, key: Option<&SigningKey>) -> JobId {
         key,
         ..Creation::default()
     };
-    let created = fixture.store.create_with(&job(), &creation).await;
+    let created = fixture.store.jobs().create_with(&job(), &creation).await;
     created.unwrap().id
 }
 
@@ -51,14 +51,15 @@ async fn take(fixture: &Fixture, trusted: &[PublicKey]) -> Option<JobId> {
     let filter = JobFilter::default();
     let taken = fixture
         .store
+        .leases()
         .take_signed(&filter, trusted, "ada", LONG)
         .await;
     taken.unwrap().map(|(job, _)| job.id)
 }
 
 async fn signatures(fixture: &Fixture, id: &JobId) -> Vec<Signature> {
-    let job = fixture.store.get(id.as_str()).await.unwrap();
-    fixture.store.signatures(&job).await.unwrap()
+    let job = fixture.store.jobs().get(id).await.unwrap();
+    fixture.store.signatures().list(&job).await.unwrap()
 }
 
 async fn a_worker_takes_the_jobs_that_are_signed_with_a_key_it_trusts(fixture: Fixture) {
@@ -83,17 +84,21 @@ async fn a_worker_takes_the_jobs_that_are_signed_with_a_key_it_trusts(fixture: F
     assert_eq!(take(&fixture, &trusted).await, Some(by_ada));
     assert_eq!(take(&fixture, &trusted).await, Some(by_bob));
     assert_eq!(take(&fixture, &trusted).await, None);
-    let before = fixture.store.waiting_before(&by_eve, None).await;
+    let before = fixture.store.queue().waiting_before(&by_eve, None).await;
     assert_eq!(before.unwrap(), Some(1));
-    let before = fixture.store.waiting_before(&altered, Some(&trusted)).await;
+    let before = fixture
+        .store
+        .queue()
+        .waiting_before(&altered, Some(&trusted))
+        .await;
     assert_eq!(before.unwrap(), Some(0));
 
     // Someone trusted signs it after all.
-    let job = fixture.store.get(unsigned.as_str()).await.unwrap();
+    let job = fixture.store.jobs().get(&unsigned).await.unwrap();
     for _ in 0..2 {
-        fixture.store.sign(&job, &ada).await.unwrap();
+        fixture.store.signatures().sign(&job, &ada).await.unwrap();
     }
-    fixture.store.sign(&job, &eve).await.unwrap();
+    fixture.store.signatures().sign(&job, &eve).await.unwrap();
     assert_eq!(signatures(&fixture, &unsigned).await.len(), 2);
     assert_eq!(take(&fixture, &trusted).await, Some(unsigned));
 }
@@ -108,7 +113,7 @@ async fn a_signature_fits_a_job_as_it_was(fixture: Fixture) {
         signatures[0].fits
     };
     assert!(fits().await);
-    let stored = fixture.store.get(id.as_str()).await.unwrap();
+    let stored = fixture.store.jobs().get(&id).await.unwrap();
     let text = |text: &str| format!("'{text}'");
     for (column, altered, original) in [
         ("kind", text("pairwise"), text(&stored.kind)),
@@ -163,14 +168,23 @@ async fn a_signature_goes_with_its_job(fixture: Fixture) {
     let id = create(&fixture, Some(&ada)).await;
     let mut export = Vec::new();
     let filter = JobFilter::default();
-    fixture.store.export(&filter, &mut export).await.unwrap();
+    fixture
+        .store
+        .exchange()
+        .export(&filter, &mut export)
+        .await
+        .unwrap();
     let other = Fixture::new().await;
-    let imported = other.store.import(&mut &*export, &|_| Ok(())).await;
+    let imported = other
+        .store
+        .exchange()
+        .import(&mut &*export, &|_| Ok(()))
+        .await;
     assert_eq!(imported.unwrap().added, 1);
     assert!(signatures(&other, &id).await[0].fits);
     // A user still has to allow it here.
     assert_eq!(take(&other, &[ada.public()]).await, None);
-    other.store.trust(&id).await.unwrap();
+    other.store.jobs().trust(&id).await.unwrap();
     assert_eq!(take(&other, &[ada.public()]).await, Some(id));
 }
 

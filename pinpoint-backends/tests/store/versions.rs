@@ -159,7 +159,7 @@ const EVENTS: &str = "SELECT kind, event FROM records ORDER BY sequence";
 const DETAILS: &str = "SELECT event, coalesce(detail, 'none') FROM records ORDER BY sequence";
 
 async fn counts(fixture: &Fixture, id: &JobId) -> (u64, u64) {
-    let job = fixture.store.get(id.as_str()).await.unwrap();
+    let job = fixture.store.jobs().get(id).await.unwrap();
     (job.runs, job.builds)
 }
 
@@ -167,22 +167,22 @@ async fn a_journal_of_version_1_is_read_and_goes_on_in_this_version(fixture: Fix
     let id = fixture.job().await;
     of_version_1(&fixture, &ROWS).await;
     let store = &fixture.store;
-    let job = store.get(id.as_str()).await.unwrap();
+    let job = store.jobs().get(&id).await.unwrap();
     assert_eq!(job.journal_version, 1);
     let kept = fixture.seen_behind_its_back(DETAILS).await;
     let mut expected = upgraded(job.created as u64);
 
-    let mut journal = store.journal(&id).await.unwrap();
+    let mut journal = store.journals().open(&id).await.unwrap();
     assert!(!journal.is_empty().await.unwrap());
     assert_eq!(journal.records().await.unwrap(), expected);
-    assert_eq!(store.withdraw_cancellation(&id).await.unwrap(), 1);
+    assert_eq!(store.cancellations().withdraw(&id).await.unwrap(), 1);
     expected.pop();
     assert_eq!(counts(&fixture, &id).await, (4, 1));
 
     let more = [run(9), Record::CancelRequested, run(10)];
     append_all(&mut journal, &more).await;
     expected.extend(more);
-    let mut anew = store.journal(&id).await.unwrap();
+    let mut anew = store.journals().open(&id).await.unwrap();
     assert_eq!(anew.records().await.unwrap(), expected);
     assert_eq!(counts(&fixture, &id).await, (6, 1));
     // Existing rows stay unchanged.
@@ -193,10 +193,10 @@ async fn a_journal_of_version_1_is_read_and_goes_on_in_this_version(fixture: Fix
         assert_eq!(detail, "none");
     }
     // The start of its journal determines the rest.
-    let job = store.get(id.as_str()).await.unwrap();
+    let job = store.jobs().get(&id).await.unwrap();
     assert_eq!(job.journal_version, 1);
     // Both kinds of rows are counted.
-    assert_eq!(store.withdraw_cancellation(&id).await.unwrap(), 2);
+    assert_eq!(store.cancellations().withdraw(&id).await.unwrap(), 2);
     assert_eq!(counts(&fixture, &id).await, (5, 1));
     expected.truncate(10);
     assert_eq!(anew.records().await.unwrap(), expected);
@@ -243,8 +243,8 @@ async fn a_search_of_version_1_goes_on_from_where_it_was(fixture: Fixture) {
         spec: serde_json::to_value(spec()).unwrap(),
         ..new_job("a search")
     };
-    let id = fixture.store.create(&job).await.unwrap();
-    let key: JobKey = fixture.store.journal(&id).await.unwrap().job();
+    let id = fixture.store.jobs().create(&job).await.unwrap();
+    let key: JobKey = fixture.store.journals().open(&id).await.unwrap().job();
     let machine = || Bisection::new(spec()).unwrap();
     let never = std::future::pending;
 
@@ -281,7 +281,7 @@ async fn a_search_of_version_1_goes_on_from_where_it_was(fixture: Fixture) {
     let half = rows.len() / 2;
     of_version_1(&fixture, &rows[..half]).await;
     let kept = fixture.seen_behind_its_back(DETAILS).await;
-    let mut journal = fixture.store.journal(&id).await.unwrap();
+    let mut journal = fixture.store.journals().open(&id).await.unwrap();
     let driven = drive(machine(), &Numbers, &mut journal, &TokioClock, never())
         .await
         .unwrap();
@@ -310,33 +310,42 @@ async fn exports_of_both_versions_are_imported(fixture: Fixture) {
     let store = &fixture.store;
     let old = fixture.job().await;
     of_version_1(&fixture, &ROWS).await;
-    let mut journal = store.journal(&old).await.unwrap();
+    let mut journal = store.journals().open(&old).await.unwrap();
     append_all(&mut journal, &[run(11), tick(12)]).await;
-    assert_eq!(store.withdraw_cancellation(&old).await.unwrap(), 3);
+    assert_eq!(store.cancellations().withdraw(&old).await.unwrap(), 3);
     append_all(&mut journal, &[run(13)]).await;
-    let new = store.create(&new_job("new")).await.unwrap();
-    let mut journal = store.journal(&new).await.unwrap();
+    let new = store.jobs().create(&new_job("new")).await.unwrap();
+    let mut journal = store.journals().open(&new).await.unwrap();
     append_all(&mut journal, &[run(1), tick(2)]).await;
 
     let mut exported = Vec::new();
     let all = JobFilter::default();
-    store.export(&all, &mut exported).await.unwrap();
+    store.exchange().export(&all, &mut exported).await.unwrap();
     for backend in [Backend::Sqlite, Backend::Postgres] {
         let other = Fixture::with_backend(backend).await;
-        let imported = other.store.import(&mut &*exported, &|_| Ok(())).await;
+        let imported = other
+            .store
+            .exchange()
+            .import(&mut &*exported, &|_| Ok(()))
+            .await;
         assert_eq!(imported.unwrap().added, 2);
         let mut again = Vec::new();
-        other.store.export(&all, &mut again).await.unwrap();
+        other
+            .store
+            .exchange()
+            .export(&all, &mut again)
+            .await
+            .unwrap();
         assert!(again == exported);
         let sql = "SELECT kind, event FROM records ORDER BY job, sequence";
         let rows = fixture.seen_behind_its_back(sql).await;
         assert_eq!(other.seen_behind_its_back(sql).await, rows);
         for (id, version) in [(&old, 1), (&new, 2)] {
-            let job = other.store.get(id.as_str()).await.unwrap();
+            let job = other.store.jobs().get(id).await.unwrap();
             assert_eq!(job.journal_version, version);
             assert_eq!(counts(&other, id).await, counts(&fixture, id).await);
-            let mut here = store.journal(id).await.unwrap();
-            let mut there = other.store.journal(id).await.unwrap();
+            let mut here = store.journals().open(id).await.unwrap();
+            let mut there = other.store.journals().open(id).await.unwrap();
             let records = here.records().await.unwrap();
             assert_eq!(there.records().await.unwrap(), records);
             append_all(&mut there, &[run(14)]).await;
@@ -349,11 +358,16 @@ async fn exports_of_both_versions_are_imported(fixture: Fixture) {
 async fn a_record_that_is_of_no_version_is_not_imported(fixture: Fixture) {
     let source = Fixture::new().await;
     let id = source.job().await;
-    let mut journal = source.store.journal(&id).await.unwrap();
+    let mut journal = source.store.journals().open(&id).await.unwrap();
     append_all(&mut journal, &[tick(1)]).await;
     let mut exported = Vec::new();
     let all = JobFilter::default();
-    source.store.export(&all, &mut exported).await.unwrap();
+    source
+        .store
+        .exchange()
+        .export(&all, &mut exported)
+        .await
+        .unwrap();
     let exported = String::from_utf8(exported).unwrap();
     let row = r#""event":{"time_passed":{"elapsed":1}},"detail":null"#;
     let (_, build, Some(detail)) = ROWS[1] else {
@@ -375,7 +389,11 @@ async fn a_record_that_is_of_no_version_is_not_imported(fixture: Fixture) {
     for (which, wrong) in refused {
         let text = exported.replace(row, &wrong);
         let mut text = text.as_bytes();
-        let imported = fixture.store.import(&mut text, &|_| Ok(())).await;
+        let imported = fixture
+            .store
+            .exchange()
+            .import(&mut text, &|_| Ok(()))
+            .await;
         match imported.unwrap_err() {
             StoreError::Import { line: 3, reason } => {
                 assert!(reason.contains("not a valid record"), "{which}: {reason}");
@@ -387,7 +405,11 @@ async fn a_record_that_is_of_no_version_is_not_imported(fixture: Fixture) {
     assert_eq!(event.action(), Some(2));
     let right = exported.replace(row, &format!(r#""event":{build},"detail":{detail}"#));
     let mut right = right.as_bytes();
-    let imported = fixture.store.import(&mut right, &|_| Ok(())).await;
+    let imported = fixture
+        .store
+        .exchange()
+        .import(&mut right, &|_| Ok(()))
+        .await;
     assert_eq!(imported.unwrap().added, 1);
     assert_eq!(counts(&fixture, &id).await, (0, 1));
 }

@@ -34,18 +34,22 @@ fn worker(id: &str, name: &str) -> Announcement {
 
 async fn workers_are_listed_with_what_they_are_at(fixture: Fixture) {
     let store = &fixture.store;
-    assert_eq!(store.workers().await.unwrap(), []);
+    assert_eq!(store.workers().list().await.unwrap(), []);
     let job = fixture.job().await;
     let first = worker("a", "rack-2");
-    store.announce(&first, LONG).await.unwrap();
-    store.announce(&worker("b", "rack-1"), LONG).await.unwrap();
+    store.workers().announce(&first, LONG).await.unwrap();
+    store
+        .workers()
+        .announce(&worker("b", "rack-1"), LONG)
+        .await
+        .unwrap();
     let busy = Announcement {
         job: Some(job.clone()),
         activity: "runs".into(),
         ..first.clone()
     };
-    store.announce(&busy, LONG).await.unwrap();
-    let list = store.workers().await.unwrap();
+    store.workers().announce(&busy, LONG).await.unwrap();
+    let list = store.workers().list().await.unwrap();
     let names: Vec<_> = list.iter().map(|worker| &*worker.name).collect();
     assert_eq!(names, ["rack-1", "rack-2"]);
     assert_eq!((list[0].gone, &list[0].job), (false, &None));
@@ -63,13 +67,21 @@ async fn workers_are_listed_with_what_they_are_at(fixture: Fixture) {
     assert!(!second.version.is_empty() && second.seen >= list[0].seen);
 
     // It has ended, and is remembered for a while.
-    store.announce(&first, Duration::ZERO).await.unwrap();
-    let list = store.workers().await.unwrap();
+    store
+        .workers()
+        .announce(&first, Duration::ZERO)
+        .await
+        .unwrap();
+    let list = store.workers().list().await.unwrap();
     assert_eq!((list[0].gone, list[1].gone), (false, true));
     let long_ago = "UPDATE workers SET seen = 5 WHERE id = 'a'";
     fixture.behind_its_back(long_ago).await;
-    store.announce(&worker("b", "rack-1"), LONG).await.unwrap();
-    let list = store.workers().await.unwrap();
+    store
+        .workers()
+        .announce(&worker("b", "rack-1"), LONG)
+        .await
+        .unwrap();
+    let list = store.workers().list().await.unwrap();
     assert_eq!(list.len(), 1);
     assert_eq!(list[0].name, "rack-1");
 }
@@ -84,11 +96,14 @@ async fn what_nobody_has_allowed_or_knows_is_not_taken(fixture: Fixture) {
         fixture.behind_its_back(&sql).await;
     }
     let take = async || {
-        let taken = store.take(&JobFilter::default(), "ada", LONG).await;
+        let taken = store
+            .leases()
+            .take(&JobFilter::default(), "ada", LONG)
+            .await;
         taken.unwrap().map(|(job, _)| job.id)
     };
     assert_eq!(take().await, None);
-    store.trust(&imported).await.unwrap();
+    store.jobs().trust(&imported).await.unwrap();
     assert_eq!(take().await, Some(imported));
     assert_eq!(take().await, None);
 }
@@ -100,17 +115,23 @@ async fn a_damaged_job_is_left_failed(fixture: Fixture) {
         fixture.job().await,
         fixture.job().await,
     );
-    let lease = store.lease(&dead, "bob", LONG).await.unwrap();
+    let lease = store.leases().grant(&dead, "bob", LONG).await.unwrap();
     let running = JobState::Running;
     store
-        .set_leased_state(&lease, running, None, None)
+        .leases()
+        .set_state(&lease, running, None, None)
         .await
         .unwrap();
-    store.renew(&lease, Duration::ZERO).await.unwrap();
+    store.leases().renew(&lease, Duration::ZERO).await.unwrap();
     tokio::time::sleep(Duration::from_millis(5)).await;
     let damage = format!("UPDATE jobs SET spec = '{{' WHERE id IN ('{damaged}', '{dead}')");
     fixture.behind_its_back(&damage).await;
-    let take = async || store.take(&JobFilter::default(), "ada", LONG).await;
+    let take = async || {
+        store
+            .leases()
+            .take(&JobFilter::default(), "ada", LONG)
+            .await
+    };
     for _ in 0..2 {
         let error = take().await.unwrap_err();
         assert!(matches!(error, StoreError::Damaged { .. }), "{error}");
@@ -137,25 +158,27 @@ async fn a_job_knows_how_many_are_before_it(fixture: Fixture) {
             config: serde_json::json!({ "by_workers": true }),
             ..new_job("a job")
         };
-        ids.push(store.create(&job).await.unwrap());
+        ids.push(store.jobs().create(&job).await.unwrap());
     }
-    let before = async |job: usize| store.waiting_before(&ids[job], None).await.unwrap();
+    let before = async |job: usize| store.queue().waiting_before(&ids[job], None).await.unwrap();
     assert_eq!((before(0).await, before(1).await), (Some(0), Some(0)));
     assert_eq!((before(2).await, before(3).await), (Some(1), Some(2)));
-    let lease = store.lease(&ids[0], "ada", LONG).await.unwrap();
+    let lease = store.leases().grant(&ids[0], "ada", LONG).await.unwrap();
     assert_eq!((before(0).await, before(3).await), (None, Some(1)));
     // One whose worker has gone is the next.
     let running = JobState::Running;
     store
-        .set_leased_state(&lease, running, None, None)
+        .leases()
+        .set_state(&lease, running, None, None)
         .await
         .unwrap();
     assert_eq!(before(0).await, None);
-    store.renew(&lease, Duration::ZERO).await.unwrap();
+    store.leases().renew(&lease, Duration::ZERO).await.unwrap();
     tokio::time::sleep(Duration::from_millis(5)).await;
     assert_eq!(before(0).await, Some(0));
     store
-        .set_leased_state(&lease, JobState::Completed, None, None)
+        .leases()
+        .set_state(&lease, JobState::Completed, None, None)
         .await
         .unwrap();
     assert_eq!((before(0).await, before(3).await), (None, Some(1)));

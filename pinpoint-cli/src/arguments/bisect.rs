@@ -4,10 +4,13 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use pinpoint_core::{Magnitude, Strategy};
+use pinpoint_core::{
+    BisectionSpec, CULPRIT_FINDER_SPEC_VERSION, CulpritFinderSpec, JobSpec, Magnitude, Range,
+    Strategy,
+};
 
-use super::benchmark::magnitude;
 use super::explain::ProfilerParser;
+use super::values::magnitude;
 use super::{
     BENCHMARK, BUDGET, Benchmark, JobOptions, LUCI, OUTPUT, ProfilerArgument, QUESTION, STRATEGY,
 };
@@ -125,6 +128,37 @@ pub(crate) struct Bisect {
         value_name = "COMMAND"
     )]
     pub(crate) command: Vec<String>,
+}
+
+impl Bisect {
+    /// The question about a range, without what is known of its commits.
+    pub(crate) fn question(&self, range: Range) -> BisectionSpec {
+        BisectionSpec {
+            strategy: self.strategy.into(),
+            magnitude: self.magnitude,
+            aggregate: Some(self.benchmark.aggregate.unwrap_or_default()),
+            confidence: self.confidence,
+            attempts: self.attempts,
+            build_cost: self.build_cost,
+            seed: self.job.seed,
+            max_runs: self.max_runs,
+            max_builds: self.max_builds,
+            max_time: self.job.max_milliseconds(),
+            ..BisectionSpec::new(range)
+        }
+    }
+}
+
+/// A search, with pairs one that is verified.
+pub(crate) fn searched(bisection: BisectionSpec, pairs: Option<u32>) -> JobSpec {
+    match pairs {
+        None => bisection.into(),
+        Some(pairs) => JobSpec::CulpritFinder(CulpritFinderSpec {
+            version: CULPRIT_FINDER_SPEC_VERSION,
+            bisection,
+            pairs,
+        }),
+    }
 }
 
 // Its help stands in `Command`: clap would take the text of `Bisect`.

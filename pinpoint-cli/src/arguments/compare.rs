@@ -7,7 +7,7 @@ use pinpoint_core::results::Format;
 use pinpoint_core::{Aggregate, Magnitude};
 
 use super::DirectionArgument;
-use super::benchmark::magnitude;
+use super::values::magnitude;
 
 /// Compare the results of benchmarks, metric by metric.
 ///

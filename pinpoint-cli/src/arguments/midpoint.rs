@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use clap::Args;
 
-use super::benchmark::repository;
+use super::values::repository;
 
 /// List the commits between two commits, through merges and dependency rolls.
 ///

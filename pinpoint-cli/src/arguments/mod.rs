@@ -4,14 +4,18 @@ mod benchmark;
 mod bisect;
 mod bots;
 mod compare;
+mod display;
 mod doctor;
 mod explain;
+mod headings;
+mod job_options;
 mod jobs;
 mod luci;
 mod midpoint;
 mod pairwise;
 mod plan;
 mod provisions;
+mod values;
 mod workers;
 
 use std::ffi::OsString;
@@ -19,21 +23,27 @@ use std::path::PathBuf;
 
 use bytesize::ByteSize;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use pinpoint_report::command_line::quoted;
 
-pub(crate) use self::benchmark::{Benchmark, DirectionArgument, JobOptions, MeasureArgument};
-pub(crate) use self::bisect::{Bisect, Culprit, PriorArgument, StrategyArgument};
+pub(crate) use self::benchmark::Benchmark;
+pub(crate) use self::bisect::{Bisect, Culprit, PriorArgument, StrategyArgument, searched};
 pub(crate) use self::bots::{Bots, BotsCommand};
 pub(crate) use self::compare::Compare;
+pub(crate) use self::display::{Display, Output, resume_options};
 pub(crate) use self::doctor::Doctor;
 pub(crate) use self::explain::{Explain, ProfilerArgument};
+use self::headings::{
+    BENCHMARK, BUDGET, LUCI, OUTPUT, QUESTION, STORAGE, STRATEGY, TEMPORAL, WORKERS,
+};
+pub(crate) use self::job_options::JobOptions;
 pub(crate) use self::jobs::Jobs;
 pub(crate) use self::luci::{Luci, LuciTokens};
 pub(crate) use self::midpoint::{Midpoint, StateArgument};
 pub(crate) use self::pairwise::Pairwise;
 pub(crate) use self::plan::{KindArgument, Plan};
 pub(crate) use self::provisions::ProvisionOptions;
+pub(crate) use self::values::{DirectionArgument, MeasureArgument};
 #[cfg(feature = "temporal")]
 pub(crate) use self::workers::TemporalServer;
 pub(crate) use self::workers::{
@@ -55,17 +65,6 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     pub(crate) display: Display,
 }
-
-/// The groups of options in the help, in this order.
-const BENCHMARK: &str = "Benchmark";
-const QUESTION: &str = "Question";
-const BUDGET: &str = "Budget";
-const STRATEGY: &str = "Strategy";
-const WORKERS: &str = "Workers";
-const TEMPORAL: &str = "Temporal";
-const LUCI: &str = "LUCI";
-const STORAGE: &str = "Storage";
-const OUTPUT: &str = "Output";
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -120,59 +119,6 @@ Examples:
         /// The shell.
         shell: clap_complete::Shell,
     },
-}
-
-/// The format of results, and the place of jobs.
-#[derive(Debug, Clone, Args)]
-pub(crate) struct Display {
-    /// The format of the result on standard output.
-    #[arg(long, global = true, help_heading = OUTPUT, value_enum, default_value_t = Output::Text)]
-    pub(crate) output: Output,
-    /// When to use colors.
-    #[arg(long, global = true, help_heading = OUTPUT, value_enum, default_value_t = Color::Auto)]
-    pub(crate) color: Color,
-    /// Show no progress, only the result.
-    #[arg(long, short, global = true, help_heading = OUTPUT)]
-    pub(crate) quiet: bool,
-    /// The directory of jobs, builds and work trees [default: $XDG_STATE_HOME/pinpoint].
-    #[arg(long, global = true, help_heading = STORAGE, value_name = "DIR", env = "PINPOINT_STATE_DIR")]
-    pub(crate) state_dir: Option<PathBuf>,
-    /// Options of the commands that are advised to resume a job.
-    #[arg(skip)]
-    pub(crate) resume_options: Vec<String>,
-    /// A PostgreSQL database to keep jobs in, as postgres://USER@HOST/DATABASE, shared by
-    /// many machines [default: a file in the state directory]. Every user of this machine
-    /// can see a password in it: give the URL in PINPOINT_STORE, or the password in
-    /// PGPASSWORD or in the file ~/.pgpass or PGPASSFILE. Tables are made in a schema
-    /// named pinpoint. `sqlite:DIR` names the file of another state directory on this
-    /// machine.
-    #[arg(
-        long,
-        global = true,
-        help_heading = STORAGE,
-        value_name = "URL",
-        env = "PINPOINT_STORE",
-        hide_env_values = true
-    )]
-    pub(crate) store: Option<String>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Output {
-    /// For people.
-    Text,
-    /// One JSON document.
-    Json,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Color {
-    /// When printing to a terminal.
-    Auto,
-    /// Always.
-    Always,
-    /// Never.
-    Never,
 }
 
 impl Arguments {
@@ -236,17 +182,6 @@ fn with_separator(
     match command.find_subcommand_mut(&name) {
         Some(command) => command.error(ErrorKind::UnknownArgument, message),
         None => clap::Error::raw(ErrorKind::UnknownArgument, message),
-    }
-}
-
-impl Color {
-    pub(crate) fn apply(self) {
-        match self {
-            Self::Auto => anstream::ColorChoice::Auto,
-            Self::Always => anstream::ColorChoice::Always,
-            Self::Never => anstream::ColorChoice::Never,
-        }
-        .write_global();
     }
 }
 

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use pinpoint_core::PairwiseSpec;
 
 use super::{BENCHMARK, BUDGET, Benchmark, JobOptions, QUESTION};
 
@@ -109,6 +110,21 @@ pub(crate) struct Pairwise {
         value_name = "COMMAND"
     )]
     pub(crate) command: Vec<String>,
+}
+
+impl Pairwise {
+    /// The question, without its sides.
+    pub(crate) fn question(&self) -> PairwiseSpec {
+        PairwiseSpec {
+            chart: self.chart.clone(),
+            aggregate: Some(self.benchmark.aggregate.unwrap_or_default()),
+            pairs: self.pairs,
+            early_stopping: self.early_stop,
+            seed: self.job.seed,
+            max_time: self.job.max_milliseconds(),
+            ..PairwiseSpec::unnamed()
+        }
+    }
 }
 
 fn assignment(text: &str) -> Result<(String, String), String> {

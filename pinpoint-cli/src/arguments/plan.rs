@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use pinpoint_core::Magnitude;
 
-use super::benchmark::{magnitude, noise};
+use super::values::{magnitude, noise};
 use super::{
     BENCHMARK, BUDGET, Benchmark, DirectionArgument, PriorArgument, QUESTION, STRATEGY,
     StrategyArgument,

@@ -9,7 +9,7 @@ use pinpoint_backends::local::{
 };
 
 use super::STORAGE;
-use super::benchmark::repository;
+use super::values::repository;
 
 // This machine's provisions for jobs that were created elsewhere.
 #[derive(Debug, Args)]

@@ -6,8 +6,7 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use pinpoint_backends::store::{KeyError, SigningKey};
 
-use super::{Display, Luci, ProvisionOptions, TEMPORAL, WORKERS};
-use crate::error::options_of;
+use super::{Display, Luci, ProvisionOptions, TEMPORAL, WORKERS, resume_options};
 
 /// Take jobs from the store and carry them out on this machine, until it is stopped.
 ///
@@ -181,7 +180,7 @@ impl Assignment {
         Display {
             resume_options: match self.in_luci() {
                 true => self.luci.tokens.words(),
-                false => options_of(self.bot.is_some()),
+                false => resume_options(self.bot.is_some()),
             },
             ..display
         }

@@ -2,18 +2,18 @@
 
 use std::path::PathBuf;
 
-use pinpoint_backends::job::{CommandLine, JobConfig};
-use pinpoint_backends::local::{LocalConfig, MeasureChoice, Repository, RepositoryError, limits};
+use pinpoint_backends::job::{CommandLine, JobRequest};
+use pinpoint_backends::local::{LocalConfig, Repository, RepositoryError};
 use pinpoint_core::job::JobResult;
-use pinpoint_core::{BisectionSpec, Direction, FindMetric, JobMachine, JobSpec, Range};
+use pinpoint_core::{BisectionSpec, Range};
 use pinpoint_report::command_line::with_ends;
 
-use crate::arguments::{Bisect, Display};
-use crate::commands::explain::job::AtOnce;
+use crate::arguments::{Bisect, Display, searched};
+use crate::commands::explain::after_search::AtOnce;
 use crate::error::CliError;
 use crate::job::command_line;
 use crate::job::luci;
-use crate::job::new_job::{CarriedOut, Names, PatchFile, end, milliseconds, patched, store_job};
+use crate::job::new_job::{CarriedOut, PatchFile, end, keep_patch, name, patched, store_job};
 use crate::job::prior::Prior;
 use crate::job::report;
 use crate::job::storage::Storage;
@@ -26,9 +26,8 @@ pub(crate) async fn run(arguments: Bisect, display: Display) -> Result<u8, CliEr
     let display = arguments.job.assignment.display(display);
     arguments.benchmark.say_where(&display);
     let command_line = command_line::of_this_process(&arguments.good, &arguments.bad);
-    let search = Search::new(arguments, command_line)?;
-    let spec = search.spec.clone();
-    search.end(spec, &display).await
+    let search = Search::new(arguments, None, command_line)?;
+    search.end(&display).await
 }
 
 /// Describes the path of the search if the good end is not part of the bad end's history.
@@ -47,22 +46,22 @@ fn detour([good, bad]: [&str; 2], merge_bases: &[String]) -> Option<String> {
 
 /// A search that the arguments ask for.
 pub(crate) struct Search {
-    pub(crate) spec: BisectionSpec,
-    pub(crate) prior: Prior,
-    local: LocalConfig,
+    request: JobRequest,
+    prior: Prior,
     patch: Option<PatchFile>,
     carried_out: CarriedOut,
-    inherited_env: Vec<String>,
-    find_metric: FindMetric,
     report: Option<PathBuf>,
-    command_line: CommandLine,
-    names: Names,
     explain: Option<AtOnce>,
     detour: Option<String>,
 }
 
 impl Search {
-    pub(crate) fn new(arguments: Bisect, command_line: CommandLine) -> Result<Self, CliError> {
+    /// The search; with pairs, one whose culprits are verified.
+    pub(crate) fn new(
+        arguments: Bisect,
+        pairs: Option<u32>,
+        command_line: CommandLine,
+    ) -> Result<Self, CliError> {
         if arguments.explain && arguments.job.assignment.bot.is_some() {
             return Err(CliError::Input(
                 "--explain has no profiler on workers: leave it out, and explain the job with `pinpoint explain` on a machine that can run its commands".into(),
@@ -105,66 +104,51 @@ impl Search {
         let report = (arguments.job.report.as_deref())
             .map(report::destination)
             .transpose()?;
-        let direction = arguments.job.direction;
         let carried_out =
             CarriedOut::from_assignment(&arguments.job.assignment, &arguments.benchmark)?;
         carried_out.warn_of_unpublished(repository.path(), [&good, &bad]);
-        let names = Names::from_options(&arguments.job, &carried_out, &arguments.command);
         let inherited_env = arguments.benchmark.inherited_env();
-        let spec = BisectionSpec {
-            strategy,
-            chart: None,
-            magnitude: arguments.magnitude,
-            aggregate: Some(arguments.benchmark.aggregate.unwrap_or_default()),
-            direction: direction.map_or(Direction::Unknown, Into::into),
-            confidence: arguments.confidence,
-            attempts: arguments.attempts,
-            build_cost: arguments.build_cost,
-            priors: prior.weights.clone(),
-            seed: arguments.job.seed,
-            max_runs: arguments.max_runs,
-            max_builds: arguments.max_builds,
-            max_time: milliseconds(arguments.job.max_time),
-            limits: limits(arguments.job.build_jobs),
-            ..BisectionSpec::new(Range::Between {
-                good: good.clone(),
-                bad: bad.clone(),
-            })
+        let measure = arguments.benchmark.measure.map(Into::into);
+        let range = Range::Between {
+            good: good.clone(),
+            bad: bad.clone(),
         };
-        let explain = arguments.explain.then_some(arguments.profiler);
+        let bisection = BisectionSpec {
+            priors: prior.weights.clone(),
+            ..arguments.question(range)
+        };
+        let command = arguments.command.clone();
+        let benchmark = arguments.benchmark;
         let local = LocalConfig {
+            chart: arguments.chart,
             skip,
             paths,
             trace: arguments.trace_reads,
             build_jobs: arguments.job.build_jobs,
-            ..(arguments.benchmark).into_config(
-                repository.path(),
-                good,
-                Some(MeasureChoice {
-                    other: bad.into(),
-                    either_way: false,
-                }),
-                arguments.command,
-                arguments.chart,
-            )?
+            ..benchmark.into_config(repository.path(), &good, Some(&bad), command)?
         };
-        let explain = explain
-            .map(|profiler| AtOnce::new(profiler, &local, report.as_deref()))
+        let mut request = JobRequest::local(searched(bisection, pairs), local)
+            .with_direction(arguments.job.direction())
+            .with_measure(measure)?;
+        name(
+            &mut request,
+            &arguments.job,
+            &carried_out,
+            &arguments.command,
+        );
+        request.config.inherited_env = inherited_env;
+        request.config.report.clone_from(&report);
+        request.config.command_line = Some(command_line);
+        let explain = { request.config.local.as_ref() }
+            .filter(|_| arguments.explain)
+            .map(|local| AtOnce::new(arguments.profiler, local, report.as_deref()))
             .transpose()?;
         Ok(Self {
-            spec,
+            request,
             prior,
-            local,
             patch,
             carried_out,
-            inherited_env,
-            find_metric: FindMetric {
-                directions: direction.is_none(),
-                ..FindMetric::default()
-            },
             report,
-            command_line,
-            names,
             explain,
             detour: detour([&arguments.good, &arguments.bad], &merge_bases),
         })
@@ -172,13 +156,9 @@ impl Search {
 
     /// Has the search carried out as [`run`](Self::run) does, prints the result, and returns the
     /// exit code.
-    pub(crate) async fn end(
-        mut self,
-        spec: impl Into<JobSpec>,
-        display: &Display,
-    ) -> Result<u8, CliError> {
+    pub(crate) async fn end(mut self, display: &Display) -> Result<u8, CliError> {
         let explain = self.explain.take();
-        let result = self.run(spec, display).await;
+        let result = self.run(display).await;
         let result = result.map_err(|error| match &explain {
             Some(explain) => explain.not_yet(error, display),
             None => error,
@@ -189,46 +169,20 @@ impl Search {
         }
     }
 
-    /// Makes a job of the search, alone or as a part of this spec, and has it carried out. Returns
-    /// no result if it is left to workers.
-    pub(crate) async fn run(
-        self,
-        spec: impl Into<JobSpec>,
-        display: &Display,
-    ) -> Result<Option<JobResult>, CliError> {
-        let spec = spec.into();
-        // A spec that can't be searched is refused before anything is written.
-        JobMachine::new(spec.clone())?;
+    /// Makes a job of the search, and has it carried out. Returns no result if it is left to
+    /// workers.
+    pub(crate) async fn run(mut self, display: &Display) -> Result<Option<JobResult>, CliError> {
+        // A search that can't be made is refused before anything is written.
+        self.request.check()?;
         let storage = Storage::open(display).await?;
-        let config = self.config(&storage)?;
+        let patch = self.patch.as_ref();
+        keep_patch(&mut self.request, patch, &storage)?;
         if let Some(detour) = self.detour.as_ref().filter(|_| !display.quiet) {
             errln!("{detour}");
         }
         self.prior.say(display);
-        let patch = self.patch.as_ref();
-        let key = self.carried_out.key();
-        let id = store_job(&storage, spec, &config, self.names, patch, key).await?;
+        let id = store_job(&storage, self.request, patch, self.carried_out.key()).await?;
         let report = self.report.as_deref();
         self.carried_out.run(&storage, &id, report, display).await
-    }
-
-    /// The configuration kept with the job, the patch included.
-    fn config(&self, storage: &Storage) -> Result<JobConfig, CliError> {
-        let patch = (self.patch.as_ref())
-            .map(|patch| patch.keep(storage))
-            .transpose()?;
-        Ok(JobConfig {
-            local: Some(LocalConfig {
-                patch,
-                ..self.local.clone()
-            }),
-            find_metric: Some(self.find_metric),
-            inherited_env: self.inherited_env.clone(),
-            // Workers are on other machines.
-            report: (self.report.clone()).filter(|_| !self.carried_out.by_workers()),
-            by_workers: self.carried_out.by_workers(),
-            command_line: Some(self.command_line.clone()),
-            ..JobConfig::default()
-        })
     }
 }

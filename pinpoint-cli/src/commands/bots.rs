@@ -8,7 +8,8 @@ use pinpoint_report::text::name;
 use serde_json::json;
 
 use crate::arguments::{self, BotsCommand, Display, Output};
-use crate::error::{CliError, FOUND};
+use crate::error::CliError;
+use crate::exit_code::FOUND;
 use crate::show::output::{outln, print_json};
 use crate::show::text::{BOLD, DIM};
 
@@ -51,8 +52,9 @@ pub(crate) fn of_workers<'a>(bots: &'a Bots, name: &'a str) -> Result<Bot<'a>, C
     let wrong = |reason: &str| Err(CliError::Input(format!("bot `{name}` {reason}")));
     match bot.workers {
         _ if bot.out_of_resources => wrong("is out of resources, and takes no jobs for now"),
-        Workers::Swarming(_) => wrong("runs on Swarming; no worker takes its jobs"),
         Workers::Machines(_) | Workers::Local => Ok(bot),
+        Workers::Swarming(_) => wrong("runs on Swarming; no worker takes its jobs"),
+        _ => wrong("has workers of a kind that this version does not support"),
     }
 }
 
@@ -110,6 +112,7 @@ fn kind(bot: &Bot<'_>) -> String {
         Workers::Local => "this machine".into(),
         Workers::Machines(machines) => count(machines.len() as u64, "machine"),
         Workers::Swarming(swarming) => format!("built by {}", swarming.builder),
+        _ => "workers of a kind that this version does not support".into(),
     }
 }
 
@@ -138,7 +141,6 @@ fn show(bots: &Bots, bot: Bot<'_>, display: &Display) {
         line("repository", repository);
     }
     match bot.workers {
-        Workers::Local => {}
         Workers::Machines(machines) => line("machines", &machines.join(", ")),
         Workers::Swarming(swarming) => {
             line("browser", &swarming.browser);
@@ -152,6 +154,7 @@ fn show(bots: &Bots, bot: Bot<'_>, display: &Display) {
                 );
             }
         }
+        _ => {}
     }
     for (name, benchmark) in benchmarks {
         line(

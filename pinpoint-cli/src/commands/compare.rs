@@ -12,7 +12,8 @@ use pinpoint_core::{Aggregate, Series, Verdict};
 use serde::Serialize;
 
 use crate::arguments::{Compare, Display, Output};
-use crate::error::{CliError, FOUND, NO_DIFFERENCE, UNDECIDED};
+use crate::error::CliError;
+use crate::exit_code::{FOUND, NO_DIFFERENCE, UNDECIDED};
 use crate::show::comparison_table;
 use crate::show::output::{print, print_json};
 use crate::show::summary::write_warnings;

@@ -1,7 +1,5 @@
 //! `pinpoint culprit`: from arguments to a job.
 
-use pinpoint_core::{CULPRIT_FINDER_SPEC_VERSION, CulpritFinderSpec};
-
 use crate::arguments::{Culprit, Display};
 use crate::commands::bisect::Search;
 use crate::error::CliError;
@@ -16,11 +14,6 @@ pub(crate) async fn run(arguments: Culprit, display: Display) -> Result<u8, CliE
     let display = bisect.job.assignment.display(display);
     bisect.benchmark.say_where(&display);
     let command_line = command_line::of_this_process(&bisect.good, &bisect.bad);
-    let search = Search::new(bisect, command_line)?;
-    let spec = CulpritFinderSpec {
-        version: CULPRIT_FINDER_SPEC_VERSION,
-        bisection: search.spec.clone(),
-        pairs,
-    };
-    search.end(spec, &display).await
+    let search = Search::new(bisect, Some(pairs), command_line)?;
+    search.end(&display).await
 }

@@ -15,7 +15,8 @@ use pinpoint_report::command_line::quoted;
 
 use crate::arguments::{self, Arguments, Demo, Display, Output};
 use crate::commands::bisect::Search;
-use crate::error::{CliError, FAILED};
+use crate::error::CliError;
+use crate::exit_code::FAILED;
 use crate::job::command_line::with_ends_found;
 use crate::job::report;
 use crate::show::job_result::{exit_code, print_result};
@@ -115,9 +116,8 @@ pub(crate) async fn run(demo: Demo, display: Display) -> Result<u8, CliError> {
         ),
         ..display
     };
-    let search = Search::new(*arguments, command_line)?;
-    let spec = search.spec.clone();
-    let Some(result) = search.run(spec, &display).await? else {
+    let search = Search::new(*arguments, None, command_line)?;
+    let Some(result) = search.run(&display).await? else {
         return Err(CliError::Input(
             "internal error: the demo is left to workers".into(),
         ));

@@ -11,7 +11,8 @@ use serde_json::json;
 
 use crate::advice;
 use crate::arguments::{Display, Doctor, Output};
-use crate::error::{CliError, FOUND};
+use crate::error::CliError;
+use crate::exit_code::FOUND;
 use crate::show::output::{errln, print, print_json};
 use crate::show::text::{BOLD, DIM, ERROR, FOUND as WARNING, Text, text};
 

@@ -9,7 +9,8 @@ use pinpoint_report::words::line;
 use serde::Serialize;
 
 use crate::arguments::{Display, Midpoint, Output, StateArgument};
-use crate::error::{CliError, FOUND, NO_DIFFERENCE};
+use crate::error::CliError;
+use crate::exit_code::{FOUND, NO_DIFFERENCE};
 use crate::job::storage::state_dir;
 use crate::show::output::{outln, print_json};
 use crate::show::summary::dependency_change;

@@ -1,22 +1,21 @@
 //! `pinpoint pairwise`: from arguments to a job.
 
+use std::mem::take;
 use std::path::{Path, PathBuf};
 
-use pinpoint_backends::job::JobConfig;
-use pinpoint_backends::local::{LocalConfig, MeasureChoice, Repository, limits};
-use pinpoint_core::{
-    CombinedCommit, Commit, Direction, FindMetric, JobMachine, PairwiseSpec, Variant,
-};
+use pinpoint_backends::job::JobRequest;
+use pinpoint_backends::local::{LocalConfig, Repository};
+use pinpoint_core::{CombinedCommit, Commit, PairwiseSpec, Variant};
 
 use crate::arguments::{Display, Pairwise};
 use crate::error::CliError;
 use crate::job::command_line;
 use crate::job::luci;
-use crate::job::new_job::{CarriedOut, Names, PatchFile, end, milliseconds, patched, store_job};
+use crate::job::new_job::{CarriedOut, PatchFile, end, keep_patch, name, patched, store_job};
 use crate::job::report;
 use crate::job::storage::Storage;
 
-pub(crate) async fn run(arguments: Pairwise, display: Display) -> Result<u8, CliError> {
+pub(crate) async fn run(mut arguments: Pairwise, display: Display) -> Result<u8, CliError> {
     if arguments.job.assignment.in_luci() {
         return luci::pairwise(arguments, display).await;
     }
@@ -38,14 +37,14 @@ pub(crate) async fn run(arguments: Pairwise, display: Display) -> Result<u8, Cli
     let base = Variant {
         commit: base,
         artifact: None,
-        arguments: arguments.base_arg,
-        env: arguments.base_env.into_iter().collect(),
+        arguments: take(&mut arguments.base_arg),
+        env: take(&mut arguments.base_env).into_iter().collect(),
     };
     let experiment = Variant {
         commit: experiment,
         artifact: None,
-        arguments: arguments.experiment_arg,
-        env: arguments.experiment_env.into_iter().collect(),
+        arguments: take(&mut arguments.experiment_arg),
+        env: take(&mut arguments.experiment_env).into_iter().collect(),
     };
     // To see how much a commit scatters, a user names it twice.
     if !made && arguments.experiment.is_none() && base == experiment {
@@ -56,7 +55,6 @@ pub(crate) async fn run(arguments: Pairwise, display: Display) -> Result<u8, Cli
     let report = (arguments.job.report.as_deref())
         .map(report::destination)
         .transpose()?;
-    let direction = arguments.job.direction;
     let carried_out = CarriedOut::from_assignment(&arguments.job.assignment, &arguments.benchmark)?;
     if made && carried_out.by_workers() {
         return Err(CliError::Input(
@@ -64,63 +62,41 @@ pub(crate) async fn run(arguments: Pairwise, display: Display) -> Result<u8, Cli
         ));
     }
     carried_out.warn_of_unpublished(&place, [&base.commit, &experiment.commit]);
-    let names = Names::from_options(&arguments.job, &carried_out, &arguments.command);
     let inherited_env = arguments.benchmark.inherited_env();
-    let aggregate = arguments.benchmark.aggregate.unwrap_or_default();
-    let local = (arguments.benchmark).into_config(
-        &place,
-        base.commit.clone(),
-        Some(MeasureChoice {
-            other: experiment.clone(),
-            // An improvement is an answer, too.
-            either_way: true,
-        }),
-        arguments.command,
-        arguments.chart,
-    )?;
+    let measure = arguments.benchmark.measure.map(Into::into);
+    let question = arguments.question();
+    let local = LocalConfig {
+        made,
+        trace: arguments.trace_reads,
+        build_jobs: arguments.job.build_jobs,
+        ..(arguments.benchmark).into_config(
+            &place,
+            &base.commit,
+            Some(&experiment.commit),
+            arguments.command.clone(),
+        )?
+    };
     let spec = PairwiseSpec {
-        chart: local.chart.clone(),
-        aggregate: Some(aggregate),
-        direction: direction.map_or(Direction::Unknown, Into::into),
-        pairs: arguments.pairs,
-        early_stopping: arguments.early_stop,
-        // To see how much a commit scatters, it is run.
-        skip_same_builds: arguments.trace_reads && base.commit != experiment.commit,
-        seed: arguments.job.seed,
-        max_time: milliseconds(arguments.job.max_time),
-        limits: limits(arguments.job.build_jobs),
-        ..PairwiseSpec::new(base.clone(), experiment)
+        sides: PairwiseSpec::new(base, experiment).sides,
+        ..question
     };
-    // A spec that can't be searched is refused before anything is written.
-    JobMachine::new(spec.clone())?;
+    let mut request = JobRequest::local(spec, local)
+        .with_direction(arguments.job.direction())
+        .with_measure(measure)?;
+    name(
+        &mut request,
+        &arguments.job,
+        &carried_out,
+        &arguments.command,
+    );
+    request.config.inherited_env = inherited_env;
+    request.config.report.clone_from(&report);
+    request.config.command_line = Some(command_line::without_ends());
+    // A comparison that can't be made is refused before anything is written.
+    request.check()?;
     let storage = Storage::open(&display).await?;
-    let only_chart = local.measure_choice.is_some();
-    let config = JobConfig {
-        local: Some(LocalConfig {
-            good_arguments: base.arguments,
-            good_env: base.env,
-            patch: (patch.as_ref())
-                .map(|patch| patch.keep(&storage))
-                .transpose()?,
-            made,
-            every_chart: local.chart.is_none() && !only_chart,
-            trace: arguments.trace_reads,
-            build_jobs: arguments.job.build_jobs,
-            ..local
-        }),
-        find_metric: Some(FindMetric {
-            directions: direction.is_none(),
-            only_chart,
-        }),
-        inherited_env,
-        // Workers are on other machines.
-        report: report.clone().filter(|_| !carried_out.by_workers()),
-        by_workers: carried_out.by_workers(),
-        command_line: Some(command_line::without_ends()),
-        ..JobConfig::default()
-    };
-    let (patch, key) = (patch.as_ref(), carried_out.key());
-    let id = store_job(&storage, spec, &config, names, patch, key).await?;
+    keep_patch(&mut request, patch.as_ref(), &storage)?;
+    let id = store_job(&storage, request, patch.as_ref(), carried_out.key()).await?;
     let result = carried_out.run(&storage, &id, report.as_deref(), &display);
     Ok(end(result.await?.as_ref(), &display))
 }

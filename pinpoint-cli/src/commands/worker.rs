@@ -11,10 +11,12 @@ use pinpoint_core::job::JobResult;
 use pinpoint_report::results::in_words;
 use serde_json::json;
 
+use crate::advice::with_advice;
 use crate::arguments::{self, Display, Key, Output, Worker};
 use crate::commands::bots;
 use crate::commands::doctor;
-use crate::error::{CliError, FOUND, with_advice};
+use crate::error::CliError;
+use crate::exit_code::FOUND;
 use crate::job::stop::Interrupt;
 use crate::job::storage::{Storage, host, state_dir};
 use crate::job::temporal;
@@ -63,7 +65,7 @@ pub(crate) async fn run(arguments: Worker, display: Display) -> Result<u8, CliEr
             storage = Storage::open(&display) => storage?,
         };
         if arguments.temporal.temporal {
-            let (jobs, quiet, known) = (&storage.jobs, display.quiet, known.clone());
+            let (jobs, quiet, known) = (&storage.store, display.quiet, known.clone());
             let (temporal, lease) = (&arguments.temporal, arguments.lease);
             return temporal::serve(jobs, &options, known, temporal, lease, interrupt, quiet).await;
         }
@@ -72,7 +74,7 @@ pub(crate) async fn run(arguments: Worker, display: Display) -> Result<u8, CliEr
                 say(&event);
             }
         };
-        serve(&storage.jobs, &options, interrupt.interrupted(), tell).await?;
+        serve(&storage.store, &options, interrupt.interrupted(), tell).await?;
         Ok(FOUND)
     };
     until_reached(begin, interrupt.clone(), display.quiet).await
@@ -176,7 +178,7 @@ pub(crate) async fn look(command: arguments::Workers, display: Display) -> Resul
         arguments::Workers::List { bot, machine } => (bot, machine),
     };
     let storage = Storage::open(&display).await?;
-    let mut workers = storage.jobs.workers().await?;
+    let mut workers = storage.store.workers().list().await?;
     workers.retain(|worker| {
         bot.as_ref().is_none_or(|bot| worker.bots.contains(bot))
             && (machine.as_ref()).is_none_or(|machine| worker.machine == *machine)
@@ -201,7 +203,7 @@ mod tests {
     fn away() -> CliError {
         CliError::Store(StoreError::Unreachable {
             store: "postgres://db".into(),
-            source: sqlx::Error::PoolTimedOut,
+            source: pinpoint_backends::store::DatabaseError::no_connection(),
         })
     }
 

@@ -1,6 +1,7 @@
 //! A job on its way: stored, worked on here or elsewhere, followed to its end.
 
 pub(crate) mod command_line;
+pub(crate) mod explanation;
 pub(crate) mod luci;
 pub(crate) mod new_job;
 pub(crate) mod prior;

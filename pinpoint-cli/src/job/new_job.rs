@@ -4,25 +4,22 @@ use std::collections::BTreeMap;
 use std::env::VarError;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use pinpoint_backends::create_state_dir;
-use pinpoint_backends::job::{self, JobConfig, JobError, PATCH};
-use pinpoint_backends::local::{
-    CpuList, LocalConfig, MeasureChoice, Provisions, Repository, RepositoryError,
-};
-use pinpoint_backends::store::{Creation, Job, JobId, NewJob, SigningKey};
+use pinpoint_backends::job::{self, JobError, JobRequest, PATCH};
+use pinpoint_backends::local::{CpuList, LocalConfig, Provisions, Repository, RepositoryError};
+use pinpoint_backends::store::{Creation, JobId, SigningKey};
 use pinpoint_core::job::JobResult;
-use pinpoint_core::{CombinedCommit, Commit, JobSpec, Patch};
+use pinpoint_core::{CombinedCommit, Commit, Patch};
 use pinpoint_report::command_line::quoted;
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
-use crate::arguments::{
-    Assignment, Benchmark, Display, JobOptions, LuciTokens, MeasureArgument, Output,
-};
+use crate::advice::with_advice;
+use crate::arguments::{Assignment, Benchmark, Display, JobOptions, LuciTokens, Output};
 use crate::commands::bots;
-use crate::error::{CliError, FOUND, with_advice};
+use crate::error::CliError;
+use crate::exit_code::FOUND;
 use crate::job::storage::{Storage, host};
 use crate::job::work::Session;
 use crate::job::{report, wait};
@@ -72,20 +69,18 @@ impl Benchmark {
         }
     }
 
-    /// The configuration with which an executor measures commits of this repository;
-    /// other settings are at their defaults. A measure is chosen by runs of the good end
-    /// and of another state.
+    /// The configuration with which an executor measures the good end of this repository, and
+    /// perhaps another commit; other settings are at their defaults.
     ///
     /// # Errors
     ///
-    /// When one of the clones named is in no repository, or the measure can't be taken.
+    /// When one of the clones named is in no repository.
     pub(crate) fn into_config(
         self,
         repository: &Path,
-        good: CombinedCommit,
-        choice: Option<MeasureChoice>,
+        good: &CombinedCommit,
+        other: Option<&CombinedCommit>,
         command: Vec<String>,
-        chart: Option<String>,
     ) -> Result<LocalConfig, CliError> {
         let repositories = self.repository.into_iter();
         let repositories = repositories
@@ -100,20 +95,15 @@ impl Benchmark {
                 Err(error) => Err(error.into()),
             })
             .collect::<Result<_, CliError>>()?;
-        let ends = [
-            Some(&good),
-            choice.as_ref().map(|choice| &choice.other.commit),
-        ];
-        let ends: Vec<_> = { ends.iter().flatten() }
-            .map(|end| end.main.git_hash.as_str())
-            .collect();
+        let ends = [good].into_iter().chain(other);
+        let ends: Vec<_> = ends.map(|end| &*end.main.git_hash).collect();
         let urls = match Repository::discover(repository) {
             Ok(repository) => repository.urls(&repositories, &ends)?,
             // Existing builds have no repository.
             Err(RepositoryError::NotARepository { .. }) => BTreeMap::new(),
             Err(error) => return Err(error.into()),
         };
-        let mut config = LocalConfig {
+        Ok(LocalConfig {
             repositories,
             urls,
             build: self.build,
@@ -121,7 +111,6 @@ impl Benchmark {
                 .filter_map(|variable| Some((variable.name, variable.value?)))
                 .collect(),
             format: self.format,
-            chart,
             results: self.results,
             warmup: self.warmup,
             timeout: self.timeout,
@@ -129,63 +118,35 @@ impl Benchmark {
             settle: self.settle,
             cache_size: self.cache_size.as_u64(),
             allow_outside_reads: self.allow_outside_reads,
-            ..LocalConfig::new(repository.to_owned(), good, command)
-        };
-        match (self.measure.map(MeasureArgument::named), choice) {
-            (Some(Some(measure)), _) => config.measure_by(measure)?,
-            (Some(None), Some(choice)) => config.choose_measure(choice)?,
-            (Some(None), None) => {
-                return Err(CliError::Input(
-                    "--measure auto: a measure is chosen by what tells two commits apart, and only \
-                     one is run; leave --measure out to see the noise of each"
-                        .into(),
-                ));
-            }
-            (None, _) => {}
-        }
-        Ok(config)
+            ..LocalConfig::new(repository.to_owned(), good.clone(), command)
+        })
     }
 }
 
-/// The names of a job and its benchmark in lists of jobs.
-pub(crate) struct Names {
-    job: String,
-    benchmark: String,
-    bot: String,
-    /// The repository, unless it is the local one.
-    repository: Option<String>,
-}
-
-impl Names {
-    /// The names of a job that runs the benchmark of another, in the same place.
-    pub(crate) fn like(job: &Job, config: &JobConfig) -> Self {
-        let in_luci = config.luci.is_some();
-        Self {
-            job: String::new(),
-            benchmark: job.benchmark.clone(),
-            bot: if in_luci { job.bot.clone() } else { host() },
-            repository: in_luci.then(|| job.repository.clone()),
-        }
-    }
-
-    /// As given; by default, the benchmark is the program that is run.
-    pub(crate) fn from_options(options: &JobOptions, by: &CarriedOut, command: &[String]) -> Self {
-        let program = || {
-            let program = Path::new(command.first()?).file_name()?;
-            Some(program.to_string_lossy().into_owned())
-        };
-        let benchmark = options.benchmark_name.clone().or_else(program);
-        Self {
-            job: options.job_name.clone().unwrap_or_default(),
-            benchmark: benchmark.unwrap_or_default(),
-            bot: match by {
-                CarriedOut::Here => host(),
-                CarriedOut::ByWorkers { bot, .. } | CarriedOut::InLuci { bot, .. } => bot.clone(),
-            },
-            repository: match by {
-                CarriedOut::InLuci { repository, .. } => Some(repository.clone()),
-                CarriedOut::Here | CarriedOut::ByWorkers { .. } => None,
-            },
+/// Names a job as the options say, in lists of jobs; by default, the benchmark is the program that
+/// is run.
+pub(crate) fn name(
+    request: &mut JobRequest,
+    options: &JobOptions,
+    by: &CarriedOut,
+    command: &[String],
+) {
+    let program = || {
+        let program = Path::new(command.first()?).file_name()?;
+        Some(program.to_string_lossy().into_owned())
+    };
+    let benchmark = options.benchmark_name.clone().or_else(program);
+    request.benchmark = benchmark.unwrap_or_default();
+    request.name = options.job_name.clone().unwrap_or_default();
+    request.config.by_workers = by.by_workers();
+    match by {
+        CarriedOut::Here => request.bot = host(),
+        CarriedOut::ByWorkers { bot, .. } => request.bot.clone_from(bot),
+        CarriedOut::InLuci {
+            bot, repository, ..
+        } => {
+            request.bot.clone_from(bot);
+            request.repository = Some(repository.clone());
         }
     }
 }
@@ -334,7 +295,7 @@ impl PatchFile {
     }
 
     /// Keeps a copy: the user's file may change before the job is resumed.
-    pub(crate) fn keep(&self, storage: &Storage) -> Result<PathBuf, CliError> {
+    fn keep(&self, storage: &Storage) -> Result<PathBuf, CliError> {
         let directory = storage.state_dir.join("patches");
         let path = directory.join(&self.sha256);
         // Moved in place: a job that is about to read the same patch sees all of it.
@@ -348,6 +309,18 @@ impl PatchFile {
     }
 }
 
+/// Keeps the patch of a request, if it has one.
+pub(crate) fn keep_patch(
+    request: &mut JobRequest,
+    patch: Option<&PatchFile>,
+    storage: &Storage,
+) -> Result<(), CliError> {
+    if let Some(local) = &mut request.config.local {
+        local.patch = patch.map(|patch| patch.keep(storage)).transpose()?;
+    }
+    Ok(())
+}
+
 /// A commit with a patch on top, if there is one.
 pub(crate) fn patched(main: Commit, patch: Option<&PatchFile>) -> CombinedCommit {
     CombinedCommit {
@@ -356,41 +329,25 @@ pub(crate) fn patched(main: Commit, patch: Option<&PatchFile>) -> CombinedCommit
     }
 }
 
-pub(crate) fn milliseconds(time: Option<Duration>) -> Option<u64> {
-    time.map(|time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX))
-}
-
 /// Stores a job, once it is known to be executable.
 pub(crate) async fn store_job(
     storage: &Storage,
-    spec: impl Into<JobSpec>,
-    config: &JobConfig,
-    names: Names,
+    mut request: JobRequest,
     patch: Option<&PatchFile>,
     key: Option<&SigningKey>,
 ) -> Result<JobId, CliError> {
     // An invalid one begins no trace, as its standard says.
     let traceparent = std::env::var("TRACEPARENT").ok();
-    let config = &JobConfig {
-        traceparent: traceparent.and_then(|parent| parent.parse().ok()),
-        ..config.clone()
-    };
-    let words = config.command_line.as_ref().map(|command| &*command.words);
-    let new = job::new_job(&spec.into(), config)?;
-    let job = NewJob {
-        repository: names.repository.unwrap_or(new.repository),
-        title: words.map(quoted).unwrap_or_default(),
-        name: names.job,
-        benchmark: names.benchmark,
-        bot: names.bot,
-        user: whoami::username().unwrap_or_default(),
-        ..new
-    };
+    request.config.traceparent = traceparent.and_then(|parent| parent.parse().ok());
+    let words = { request.config.command_line.as_ref() }.map(|command| quoted(&command.words));
+    request.title = words.unwrap_or_default();
+    request.user = whoami::username().unwrap_or_default();
+    let job = request.into_job()?;
     let patch = patch.map(|patch| (PATCH, &*patch.bytes));
     let creation = Creation {
         files: patch.as_slice(),
         key,
         ..Creation::default()
     };
-    Ok(storage.jobs.create_with(&job, &creation).await?.id)
+    Ok(storage.store.jobs().create_with(&job, &creation).await?.id)
 }

@@ -86,7 +86,7 @@ impl Prior {
                 Some(FileKind::Build) => (0, "manifests, lock files or the build"),
                 Some(FileKind::Code) => (1, "code"),
                 Some(FileKind::Test) => (2, "only tests, examples, documents or CI"),
-                Some(FileKind::Housekeeping | FileKind::Document) => (3, "only documents or CI"),
+                Some(_) => (3, "only documents or CI"),
                 None => (4, "nothing"),
             };
             let weight = touched.weight();

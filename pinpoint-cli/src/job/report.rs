@@ -39,8 +39,8 @@ pub(crate) fn destination(file: &Path) -> Result<PathBuf, CliError> {
 
 /// Writes the report on a job as it is now.
 pub(crate) async fn write(storage: &Storage, job: &JobId, file: &Path) -> Result<(), CliError> {
-    let job = storage.jobs.get(job.as_str()).await?;
-    let text = pinpoint_report::report(&storage.jobs, Some(&storage.state_dir), job).await?;
+    let job = storage.store.jobs().get(job).await?;
+    let text = pinpoint_report::report(&storage.store, Some(&storage.state_dir), job).await?;
     write_text(&text, file)
 }
 
@@ -51,9 +51,9 @@ pub(crate) async fn write_explained(
     explanation: &Section<'_>,
     file: &Path,
 ) -> Result<(), CliError> {
-    let job = storage.jobs.get(job).await?;
+    let job = storage.store.jobs().find(&job.parse()?).await?;
     let state_dir = Some(&*storage.state_dir);
-    let text = report_explained(&storage.jobs, state_dir, job, explanation).await?;
+    let text = report_explained(&storage.store, state_dir, job, explanation).await?;
     write_text(&text, file)
 }
 

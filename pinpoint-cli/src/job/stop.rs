@@ -10,7 +10,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout_at};
 
-use crate::error::INTERRUPTED;
+use crate::exit_code::INTERRUPTED;
 use crate::show::output::errln;
 
 /// A signal so soon after the first is the same one: `timeout` sends it to the process and to

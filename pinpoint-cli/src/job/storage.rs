@@ -7,11 +7,11 @@ use pinpoint_backends::job::interrupted;
 use pinpoint_backends::local::{BuildStore, CleanOptions, CleanReport, clean as clean_builds};
 use pinpoint_backends::store::{JobId, JobStore, without_password};
 use pinpoint_backends::{STATE_MARK, job_dir, owner};
-use pinpoint_report::command_line::quoted;
 use serde_json::json;
 
 use crate::arguments::{Clean, Display, Output};
-use crate::error::{CliError, FAILED, FOUND};
+use crate::error::CliError;
+use crate::exit_code::{FAILED, FOUND};
 use crate::show::output::{errln, outln, print_json};
 
 /// The place of the jobs, and their needs on this machine.
@@ -19,14 +19,14 @@ use crate::show::output::{errln, outln, print_json};
 pub(crate) struct Storage {
     /// Builds, work trees and patches; the jobs as well, unless they are elsewhere.
     pub(crate) state_dir: PathBuf,
-    pub(crate) jobs: JobStore,
+    pub(crate) store: JobStore,
 }
 
 impl Storage {
     pub(crate) async fn open(display: &Display) -> Result<Self, CliError> {
         let state_dir = state_dir(display)?;
         // A variable that is empty is as if it were not there.
-        let jobs = match display.store.as_ref().filter(|url| !url.is_empty()) {
+        let store = match display.store.as_ref().filter(|url| !url.is_empty()) {
             Some(url) => match url.strip_prefix("sqlite:") {
                 Some(directory) => JobStore::open(Path::new(directory)).await?,
                 None => {
@@ -36,7 +36,7 @@ impl Storage {
             },
             None => JobStore::open(&state_dir).await?,
         };
-        Ok(Self { state_dir, jobs })
+        Ok(Self { state_dir, store })
     }
 
     /// The directory in which a job keeps files outside of the store; `lock` is held while it runs.
@@ -49,7 +49,7 @@ impl Storage {
         // Without an owner's mark, and no way to make one, nothing is held.
         let owner = self.owner().ok();
         let state_dir = &self.state_dir;
-        Ok(interrupted(&self.jobs, running, owner.as_deref(), state_dir).await?)
+        Ok(interrupted(&self.store, running, owner.as_deref(), state_dir).await?)
     }
 
     /// The owner of a job's lease: among the processes that share a state directory, a
@@ -118,32 +118,6 @@ fn named_state_dir(display: &Display) -> Result<PathBuf, CliError> {
                     .into(),
             )
         })
-}
-
-/// The command that takes a job up again.
-pub(crate) fn resume_command(display: &Display, job: &str) -> String {
-    let command = job_command(display, "resume", job);
-    match &display.resume_options[..] {
-        [] => command,
-        options => format!("{command} {}", quoted(options)),
-    }
-}
-
-/// The command that does something with a job.
-pub(crate) fn job_command(display: &Display, does: &str, job: &str) -> String {
-    let mut words = vec![
-        "pinpoint".to_owned(),
-        "jobs".into(),
-        does.into(),
-        job.into(),
-    ];
-    if let Some(told) = &display.state_dir {
-        words.extend(["--state-dir".into(), told.display().to_string()]);
-    }
-    if let Some(told) = display.store.as_ref().filter(|url| !url.is_empty()) {
-        words.extend(["--store".into(), without_password(told)]);
-    }
-    quoted(&words)
 }
 
 pub(crate) fn clean(clean: &Clean, display: &Display) -> Result<u8, CliError> {

@@ -14,17 +14,21 @@ mod with {
     use base64::Engine;
     use base64::prelude::BASE64_STANDARD;
     use pinpoint_backends::store::JobStore;
+    #[cfg(feature = "published")]
+    use pinpoint_backends::temporal::PublishedNames;
     use pinpoint_backends::temporal::{
-        Address, PayloadKey, PublishedNames, SetUp, Temporal, TemporalEvent, TemporalOptions,
-        TimeLimits, serve as serve_temporal,
+        NamespaceSetup, PayloadKey, Temporal, TemporalAddress, TemporalEvent, TemporalOptions,
+        TemporalWorker, TimeLimits, serve as serve_temporal,
     };
     use pinpoint_backends::worker::WorkerOptions;
     use pinpoint_core::bots::Bots;
     use pinpoint_report::results::in_words as result_in_words;
     use serde_json::json;
 
+    use crate::advice::with_advice;
     use crate::arguments::{Display, Output, TemporalArguments, TemporalCommand, TemporalServer};
-    use crate::error::{CliError, FOUND, with_advice};
+    use crate::error::CliError;
+    use crate::exit_code::FOUND;
     use crate::job::stop::Interrupt;
     use crate::job::storage::Storage;
     use crate::show::output::{errln, print, print_json};
@@ -34,7 +38,7 @@ mod with {
         let TemporalCommand::Setup { server, retention } = command;
         let storage = Storage::open(display).await?;
         let temporal = Temporal::connect(&address(&server), None).await?;
-        let there = temporal.set_up(retention, &storage.jobs).await?;
+        let there = temporal.set_up(retention, &storage.store).await?;
         match display.output {
             Output::Json => print_json(json!({
                 "namespace": there.namespace,
@@ -49,7 +53,7 @@ mod with {
         Ok(FOUND)
     }
 
-    fn in_words(there: &SetUp) -> String {
+    fn in_words(there: &NamespaceSetup) -> String {
         let list = |names: &[&str]| match names {
             [] => "none".to_owned(),
             names => names.join(", "),
@@ -74,52 +78,69 @@ mod with {
     pub(crate) async fn serve(
         jobs: &JobStore,
         worker: &WorkerOptions,
+        #[cfg_attr(
+            not(feature = "published"),
+            expect(
+                unused_variables,
+                reason = "only those who request the published workflows name bots"
+            )
+        )]
         bots: Bots,
         arguments: &TemporalArguments,
         lease: Option<Duration>,
         interrupt: Interrupt,
         quiet: bool,
     ) -> Result<u8, CliError> {
-        let address = Address {
+        if arguments.published_names && cfg!(not(feature = "published")) {
+            return Err(CliError::Input(
+                "this program was built without the workflows of Chromium's Pinpoint; install it \
+                 with `cargo install --path pinpoint-cli --features temporal,published`"
+                    .into(),
+            ));
+        }
+        let address = TemporalAddress {
             key: arguments.temporal_key.as_deref().map(key).transpose()?,
             ..address(&arguments.server)
         };
         let metrics = arguments.metrics.as_deref();
         let temporal = Temporal::connect(&address, metrics).await?;
-        let default = TemporalOptions::default();
-        let options = TemporalOptions {
-            limits: TimeLimits {
-                build: arguments.build_limit,
-                run: arguments.run_limit,
-                queue: arguments.queue_limit,
-                heartbeat: arguments.heartbeat_limit,
-            },
-            lease: lease.unwrap_or(default.lease),
-            deployment: arguments.temporal_deployment.clone(),
-            published: (arguments.published_names).then(|| PublishedNames {
+        let mut options = TemporalOptions::default();
+        if let Some(lease) = lease {
+            options.lease = lease;
+        }
+        options.limits = TimeLimits {
+            build: arguments.build_limit,
+            run: arguments.run_limit,
+            queue: arguments.queue_limit,
+            heartbeat: arguments.heartbeat_limit,
+        };
+        options
+            .deployment
+            .clone_from(&arguments.temporal_deployment);
+        #[cfg(feature = "published")]
+        if arguments.published_names {
+            options.published = Some(PublishedNames {
                 queue: arguments.published_queue.clone(),
                 bots,
-            }),
-        };
+            });
+        }
         let tell = |event: TemporalEvent<'_>| {
             if !quiet {
                 say(&event);
             }
         };
-        serve_temporal(
-            jobs,
-            &temporal,
+        let worker = TemporalWorker {
+            store: jobs,
+            temporal: &temporal,
             worker,
-            &options,
-            interrupt.interrupted(),
-            tell,
-        )
-        .await?;
+            options: &options,
+        };
+        serve_temporal(worker, interrupt.interrupted(), tell).await?;
         Ok(FOUND)
     }
 
-    fn address(server: &TemporalServer) -> Address {
-        Address {
+    fn address(server: &TemporalServer) -> TemporalAddress {
+        TemporalAddress {
             address: server.temporal_address.clone(),
             namespace: server.temporal_namespace.clone(),
             profile: server.temporal_profile.clone(),

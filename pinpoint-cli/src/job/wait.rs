@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use pinpoint_backends::job::{JobConfig, JobError, Waiting, machine_of, waiting};
+use pinpoint_backends::job::{JobConfig, JobError, WaitingReason, machine_of, waiting};
 use pinpoint_backends::store::{Job, JobId, JobJournal};
 use pinpoint_core::job::{JobResult, RESULT_VERSION};
 use pinpoint_core::{DriveEvent, Engine, JobMachine, JobState, Journal};
@@ -11,11 +11,14 @@ use pinpoint_report::results::stored;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use crate::arguments::{Display, Output};
-use crate::commands::explain;
-use crate::error::{CliError, FOUND, TIMED_OUT, options_of, with_advice, without_result};
+use crate::advice::with_advice;
+use crate::arguments::{Display, Output, resume_options};
+use crate::error::CliError;
+use crate::exit_code::{FOUND, TIMED_OUT};
+use crate::job::explanation;
 use crate::job::stop::Interrupt;
 use crate::job::storage::Storage;
+use crate::show::error_text::without_result;
 use crate::show::job_result::{exit_code, print_result};
 use crate::show::output::{errln, print_result_json};
 use crate::show::reporter::Reporter;
@@ -79,7 +82,7 @@ async fn find(jobs: &[String], display: &Display) -> Result<(Storage, Vec<JobId>
     let storage = storage.await?;
     let mut ids = Vec::new();
     for job in jobs {
-        let get = async || Ok(storage.jobs.get(job).await?);
+        let get = async || Ok(storage.store.jobs().find(&job.parse()?).await?);
         ids.push(asks.until_answered(get).await?.id);
     }
     Ok((storage, ids))
@@ -123,7 +126,8 @@ async fn follow_all(
     let jobs = jobs.into_iter().collect::<Result<Vec<_>, _>>()?;
     if let [job] = &jobs[..] {
         let result = result_of(job)?;
-        return explain::job::end(storage, &job.id, &result, &resumed_by(job, display)).await;
+        return explanation::stored::end(storage, &job.id, &result, &resumed_by(job, display))
+            .await;
     }
     let mut documents = Vec::new();
     let mut code = FOUND;
@@ -152,7 +156,7 @@ async fn ended(storage: &Storage, job: &Job, display: &Display) -> (Value, u8) {
         Ok(result) => result,
         Err(error) => return failed(error),
     };
-    match explain::job::of_stored(storage, job, &result, display).await {
+    match explanation::stored::report_of(storage, job, &result, display).await {
         Ok(Some(answer)) => {
             if is_text {
                 answer.show();
@@ -173,12 +177,12 @@ async fn ended(storage: &Storage, job: &Job, display: &Display) -> (Value, u8) {
 async fn print_states(storage: &Storage, ids: &[JobId], display: &Display) -> Result<(), CliError> {
     let mut documents = Vec::new();
     for id in ids {
-        let job = storage.jobs.get(id.as_str()).await?;
-        documents.push(match has_ended(&job) {
+        let job = storage.store.jobs().get(id).await?;
+        documents.push(match job.state.has_ended() {
             true => ended(storage, &job, display).await.0,
             false => {
                 let waits = match by_workers(&job) {
-                    true => waiting(&storage.jobs, &job).await?,
+                    true => waiting(&storage.store, &job).await?,
                     false => None,
                 };
                 json!({
@@ -248,15 +252,15 @@ fn reason(job: &Job) -> String {
 /// Shows the events of a job until it has ended, and returns its final state.
 async fn follow(storage: &Storage, id: &JobId, display: &Display) -> Result<Job, CliError> {
     let mut asks = Asks::new(display.quiet);
-    let get = || async { Ok(storage.jobs.get(id.as_str()).await?) };
+    let get = || async { Ok(storage.store.jobs().get(id).await?) };
     let mut job = asks.until_answered(get).await?;
-    if has_ended(&job) {
+    if job.state.has_ended() {
         return Ok(job);
     }
     let begin = async || Progress::begin(storage, &job, display).await;
     let mut progress = asks.until_answered(begin).await?;
     let mut looks = 0_u32;
-    while !has_ended(&job) {
+    while !job.state.has_ended() {
         asks.until_answered(async || progress.read().await).await?;
         if looks.is_multiple_of(LOOKS) {
             let tell = async || progress.tell_waiting(storage, &job).await;
@@ -308,13 +312,6 @@ impl Asks {
     }
 }
 
-fn has_ended(job: &Job) -> bool {
-    match job.state {
-        JobState::Pending | JobState::Running => false,
-        JobState::Completed | JobState::Failed | JobState::Canceled => true,
-    }
-}
-
 /// The progress of a job as seen here.
 struct Progress {
     journal: JobJournal,
@@ -322,12 +319,12 @@ struct Progress {
     engine: Option<Engine<JobMachine>>,
     reporter: Reporter,
     /// The reason for waiting that was printed last.
-    waits: Option<Waiting>,
+    waits: Option<WaitingReason>,
 }
 
 impl Progress {
     async fn begin(storage: &Storage, job: &Job, display: &Display) -> Result<Self, CliError> {
-        let mut journal = storage.jobs.journal(&job.id).await?;
+        let mut journal = storage.store.journals().open(&job.id).await?;
         let mut reporter = Reporter::following(display, &job.id);
         let machine = machine_of(job, journal.is_empty().await?);
         let mut engine = machine
@@ -370,12 +367,13 @@ impl Progress {
 
     /// Prints the reason why the job waits, when that has changed.
     async fn tell_waiting(&mut self, storage: &Storage, job: &Job) -> Result<(), CliError> {
-        let waits = waiting(&storage.jobs, job).await?;
+        let waits = waiting(&storage.store, job).await?;
         let before = std::mem::replace(&mut self.waits, waits);
         let is_told = match (&before, &self.waits) {
-            (Some(Waiting::Silent { worker, .. }), Some(Waiting::Silent { worker: now, .. })) => {
-                worker == now
-            }
+            (
+                Some(WaitingReason::Silent { worker, .. }),
+                Some(WaitingReason::Silent { worker: now, .. }),
+            ) => worker == now,
             (before, now) => before == now,
         };
         if is_told {
@@ -396,10 +394,7 @@ impl Progress {
 
 /// The display with the options of the commands that resume this job.
 pub(crate) fn resumed_by(job: &Job, display: &Display) -> Display {
-    Display {
-        resume_options: options_of(by_workers(job)),
-        ..display.clone()
-    }
+    display.resumed_with(resume_options(by_workers(job)))
 }
 
 /// Returns true if the job is one for workers.
@@ -421,7 +416,7 @@ mod tests {
             match attempts {
                 1..30 => Err(CliError::Store(StoreError::Unreachable {
                     store: "postgres://db".into(),
-                    source: sqlx::Error::PoolTimedOut,
+                    source: pinpoint_backends::store::DatabaseError::no_connection(),
                 })),
                 _ => Ok(attempts),
             }

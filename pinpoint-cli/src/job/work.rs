@@ -10,19 +10,21 @@ use pinpoint_backends::local::{
 };
 use pinpoint_backends::store::{Job, JobId};
 use pinpoint_core::job::JobResult;
-use pinpoint_core::{DriveError, DriveEvent, Engine, JobKind, JobMachine};
+use pinpoint_core::{DriveEvent, Engine, JobKind, JobMachine};
 use pinpoint_report::results::{add_commands, stored};
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
+use crate::advice::with_advice;
 use crate::arguments::{Display, LuciTokens, Output};
 use crate::commands::doctor;
-use crate::error::{CliError, with_advice, without_result};
+use crate::error::{CliError, refused};
 use crate::job::luci;
 use crate::job::new_job::values_of;
 use crate::job::report;
 use crate::job::stop::Interrupt;
-use crate::job::storage::{Storage, resume_command};
+use crate::job::storage::Storage;
+use crate::show::error_text::without_result;
 use crate::show::progress::SILENCE;
 use crate::show::reporter::Reporter;
 use crate::show::text::{DIM, text};
@@ -60,7 +62,7 @@ impl Session {
     /// Takes a job that no other process works on.
     pub(crate) async fn take(storage: &Storage, id: &JobId) -> Result<Self, CliError> {
         let (owner, directory) = (storage.owner()?, storage.job_dir(id));
-        let taken = TakenJob::take(&storage.jobs, id, &owner, &directory).await?;
+        let taken = TakenJob::take(&storage.store, id, &owner, &directory).await?;
         let job = taken.job();
         match kind_of(job).and_then(|kind| Ok((kind, JobConfig::of(job)?))) {
             Ok((kind, config)) => Ok(Self {
@@ -117,13 +119,10 @@ impl Session {
         }
         let interrupt = Interrupt::listen();
         if let Ok(interrupt) = &interrupt {
-            let display = Display {
-                resume_options: self.resume_options.clone(),
-                ..display.clone()
-            };
+            let display = display.resumed_with(self.resume_options.clone());
             interrupt.say_at_once(format!(
                 "ended at once; nothing that was recorded is lost\n\nresume with:  {}",
-                resume_command(&display, id.as_str())
+                display.resume_command(id.as_str())
             ));
         }
         let prepared = self.prepare_report(display).await;
@@ -301,7 +300,7 @@ impl Session {
         let local = self.config.local.as_ref().ok_or_else(not_ours)?;
         let (state_dir, job) = (&self.storage.state_dir, &self.job().id);
         let mut provisions = self.provisions.clone();
-        if Repository::discover(&local.repository).is_ok() {
+        if Repository::at(&local.repository).is_ok() {
             // The clone of the user, who works on the job here.
             provisions.mirrors = None;
         }
@@ -313,7 +312,7 @@ impl Session {
     /// values are null.
     async fn document(&self, error: &JobError) -> Value {
         let id = &self.job().id;
-        let job = self.storage.jobs.get(id.as_str()).await.ok();
+        let job = self.storage.store.jobs().get(id).await.ok();
         let is_interrupt = matches!(error, JobError::Interrupted);
         let mut document = without_result(Some(id.as_str()), is_interrupt, &with_advice(error));
         let runs = job.as_ref().map(|job| job.runs);
@@ -344,10 +343,6 @@ pub(crate) fn counted_by(counter: InstructionCounter) -> &'static str {
     }
 }
 
-pub(crate) fn refused(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> JobError {
-    JobError::Drive(DriveError::Refused(error.into()))
-}
-
 fn not_ours() -> JobError {
     refused("only the creator of the job can carry it out")
 }
@@ -358,11 +353,7 @@ pub(crate) fn in_python(job: &Job) -> Option<String> {
     if !config.needs_functions() {
         return None;
     }
-    let function = match kind_of(job).ok()? {
-        JobKind::Pairwise => "pairwise",
-        JobKind::CulpritFinder => "culprit",
-        _ => "bisect",
-    };
+    let function = kind_of(job).ok()?.command();
     Some(format!(
         "pinpoint.{function}(resume={:?}, …)",
         job.id.as_str()

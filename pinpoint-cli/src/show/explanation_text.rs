@@ -10,7 +10,7 @@ use pinpoint_report::quantity::{count, percent_change, quantity};
 use pinpoint_report::text::name;
 use pinpoint_report::words::explanation as words;
 
-use crate::commands::explain::job::{About, BuildName};
+use crate::job::explanation::about::{About, BuildName};
 use crate::show::text::{BOLD, DIM, ERROR, FOUND, GOOD, Text};
 
 /// The most functions that are written out.
@@ -317,7 +317,7 @@ fn style(verdict: &Verdict) -> Style {
         Verdict::Slower | Verdict::CalledMoreOften | Verdict::New => ERROR,
         Verdict::Faster | Verdict::CalledLessOften | Verdict::Gone => GOOD,
         Verdict::Moved { .. } => FOUND,
-        Verdict::Uncertain => DIM,
+        _ => DIM,
     }
 }
 

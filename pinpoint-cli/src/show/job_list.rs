@@ -98,9 +98,9 @@ fn write_cancel(text: &mut Text, job: &Job) -> std::fmt::Result {
     };
     match job.state {
         JobState::Canceled => write!(text, "canceled")?,
-        JobState::Pending | JobState::Running => write!(text, "to be canceled")?,
         // The request came too late.
-        JobState::Completed | JobState::Failed => return Ok(()),
+        state if state.has_ended() => return Ok(()),
+        _ => write!(text, "to be canceled")?,
     }
     if !by.is_empty() {
         write!(text, " by {by}")?;

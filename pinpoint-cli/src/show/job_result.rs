@@ -3,8 +3,8 @@
 use pinpoint_core::job::JobResult;
 
 use crate::arguments::{Display, Output};
-use crate::error::{exit_code_of_pairwise, exit_code_of_search};
-use crate::show::output::{print, print_result_json};
+use crate::exit_code::{UNDECIDED, exit_code_of_pairwise, exit_code_of_search};
+use crate::show::output::{errln, print, print_result_json};
 use crate::show::{culprit_summary, pairwise_summary, summary};
 
 pub(crate) fn exit_code(result: &JobResult) -> u8 {
@@ -12,6 +12,7 @@ pub(crate) fn exit_code(result: &JobResult) -> u8 {
         JobResult::Pairwise(result) => exit_code_of_pairwise(result.status),
         JobResult::Bisection(result) => exit_code_of_search(result.status),
         JobResult::CulpritFinder(result) => exit_code_of_search(result.search.status),
+        _ => UNDECIDED,
     }
 }
 
@@ -24,6 +25,10 @@ pub(crate) fn print_result(result: &JobResult, display: &Display) {
                 JobResult::Bisection(result) => summary::render(result, display),
                 JobResult::Pairwise(result) => pairwise_summary::render(result, display),
                 JobResult::CulpritFinder(result) => culprit_summary::render(result, display),
+                _ => {
+                    errln!("this version has no words for this kind of job; see --output json");
+                    return;
+                }
             };
             print(format_args!("{summary}"));
         }

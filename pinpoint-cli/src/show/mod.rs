@@ -2,6 +2,7 @@
 
 pub(crate) mod comparison_table;
 pub(crate) mod culprit_summary;
+pub(crate) mod error_text;
 pub(crate) mod explanation_text;
 pub(crate) mod job_list;
 pub(crate) mod job_result;

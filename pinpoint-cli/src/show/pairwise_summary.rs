@@ -9,7 +9,6 @@ use pinpoint_report::text::name;
 use pinpoint_report::words::{described, failures, reason, row, undecided, why};
 
 use crate::arguments::Display;
-use crate::job::storage::resume_command;
 use crate::show::summary::{write_metric, write_warnings};
 use crate::show::text::{BOLD, DIM, ERROR, FOUND, GOOD, Text};
 use pinpoint_core::job::{NamedChart, PairwiseResult};
@@ -126,8 +125,9 @@ fn headline(text: &mut Text, document: &PairwiseResult, display: &Display) -> st
         PairwiseStatus::Canceled => writeln!(
             text,
             "{BOLD}canceled{BOLD:#}; resume with:  {}",
-            resume_command(display, &document.job_id)
+            display.resume_command(&document.job_id)
         ),
+        other => writeln!(text, "{BOLD}{}{BOLD:#}", other.as_str()),
     }
 }
 

@@ -2,55 +2,36 @@
 //!
 //! Nothing is printed and no clock is read here, see [`reporter`](crate::show::reporter).
 
+mod current_work;
+mod range_bar;
+mod screen_state;
+
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use pinpoint_backends::local::SettleWait;
 use pinpoint_core::{
-    Action, Bisection, CombinedCommit, CommitNames, Comparison, CulpritFinder, DriveEvent, Engine,
-    Event, JobMachine, Machine, MeasuredMetric, Metric, OpenRange, Pairwise, Position, Progress,
-    Range, Record, Report, Search, Task, Verdict,
+    Bisection, CombinedCommit, CommitNames, Comparison, CulpritFinder, DriveEvent, Engine, Event,
+    JobMachine, Machine, MeasuredMetric, Metric, Pairwise, Position, Progress, Range, Record,
+    Report, Search, Task, Verdict,
 };
 use pinpoint_report::quantity::{count, duration, p_value, quantity};
 use pinpoint_report::text::{self, shortened};
 use pinpoint_report::words::{line, line_of, metric_facts, reason, short};
 
+use self::current_work::{is_run, name, now};
+use self::range_bar::bar;
+pub(crate) use self::screen_state::{SILENCE, ScreenState, Terminal};
 use crate::show::text::{BOLD, DIM, FOUND, Text, text};
 
-/// The widest picture of the range.
-const WIDTH: usize = 60;
-/// The columns next to it.
-const MARGIN: usize = 6;
 /// The most metrics that are named.
 const MOST_METRICS: usize = 20;
 
 /// The longest reason for a pause that is shown.
 const MOST_OF_A_REASON: usize = 500;
 
-/// The time after which a line reports the current work, if nothing else moves on the screen.
-pub(crate) const SILENCE: Duration = Duration::from_secs(60);
-
-/// The facts about the screen that decide what is shown.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Terminal {
-    /// It can show the current work; otherwise it gets lines only.
-    pub(crate) is_live: bool,
-    /// Its width.
-    pub(crate) columns: usize,
-}
-
-/// The changes of the screen since the last events.
-#[derive(Debug, Default)]
-pub(crate) struct Update {
-    /// New lines.
-    pub(crate) lines: Vec<Text>,
-    /// The current work, if it has changed.
-    pub(crate) now: Option<String>,
-}
-
 /// Follows a job.
 pub(crate) struct Watch {
-    terminal: Terminal,
+    pub(crate) screen: ScreenState,
     unit: Option<String>,
     /// Comparisons that were reported.
     reported: BTreeSet<(Position, Position, u32, u32)>,
@@ -58,109 +39,25 @@ pub(crate) struct Watch {
     verified: bool,
     /// The time when the search began in this process, and the runs made before.
     began: Option<(Duration, u64)>,
-    /// The time since this process began to work on the job.
-    time: Duration,
-    /// The time of the latest line.
-    told: Duration,
-    /// The current work as last shown.
-    now: String,
-    /// A wait for a quiet machine was reported.
-    has_waited: bool,
-    /// A wait for another job of the machine was reported.
-    has_waited_for_others: bool,
     /// Others carry the job out.
     follows: bool,
-    update: Update,
 }
 
 impl Watch {
     pub(crate) fn new(terminal: Terminal) -> Self {
         Self {
-            terminal,
+            screen: ScreenState::new(terminal),
             unit: None,
             reported: BTreeSet::new(),
             verified: false,
             began: None,
-            time: Duration::ZERO,
-            told: Duration::ZERO,
-            now: String::new(),
-            has_waited: false,
-            has_waited_for_others: false,
             follows: false,
-            update: Update::default(),
         }
     }
 
     /// Others carry the job out.
     pub(crate) fn follow(&mut self) {
         self.follows = true;
-    }
-
-    /// Takes what has changed since the last call.
-    pub(crate) fn take(&mut self) -> Update {
-        std::mem::take(&mut self.update)
-    }
-
-    /// Sets the time since this process began to work on the job.
-    pub(crate) fn at(&mut self, time: Duration) {
-        self.time = time;
-    }
-
-    /// A line that stays.
-    pub(crate) fn tell(&mut self, text: Text) {
-        self.update.lines.push(text);
-        self.told = self.time;
-    }
-
-    /// Shows the current work; without a terminal its first line, now and then.
-    fn show(&mut self, text: String) {
-        self.now.clone_from(&text);
-        match self.terminal.is_live {
-            true => self.update.now = Some(text),
-            false => self.break_silence(),
-        }
-    }
-
-    /// Prints the current work after a long silence that the screen does not explain.
-    pub(crate) fn break_silence(&mut self) {
-        let is_silent = self.time.saturating_sub(self.told) >= SILENCE;
-        if is_silent && !self.terminal.is_live && !self.now.is_empty() {
-            self.tell(text!("{}", self.now.lines().next().unwrap_or_default()));
-        }
-    }
-
-    /// A run waits for a quiet machine, or waits no longer.
-    pub(crate) fn waits(&mut self, waiting: Option<SettleWait>) {
-        let Some(waiting) = waiting else {
-            return self.show(self.now.clone());
-        };
-        let line = format!(
-            "waiting for a quiet machine: {:.1} of {} busy",
-            waiting.busy,
-            count(waiting.processors as u64, "processor")
-        );
-        let [waited, most] =
-            [waiting.waited, waiting.most].map(|time| duration(time.as_secs_f64()));
-        if self.terminal.is_live {
-            let now = format!("{}\n  {line}, {waited} of at most {most}", self.now);
-            self.update.now = Some(now);
-        } else if !std::mem::replace(&mut self.has_waited, true) {
-            // Each run may wait: one line is enough.
-            self.tell(text!("{line}; each run waits {most} at most"));
-        }
-    }
-
-    /// A run or a build waits for another job of this machine, or waits no longer.
-    pub(crate) fn waits_for_others(&mut self, waits: bool) {
-        if !waits {
-            return self.show(self.now.clone());
-        }
-        let line = "waiting for another job of this machine to end its run or build";
-        if self.terminal.is_live {
-            self.update.now = Some(format!("{}\n  {line}", self.now));
-        } else if !std::mem::replace(&mut self.has_waited_for_others, true) {
-            self.tell(text!("{line}; only one measures at a time"));
-        }
     }
 
     /// Follows a job of any kind, from finding its metric to its end.
@@ -171,7 +68,7 @@ impl Watch {
             let reason = reason.to_string();
             let first = reason.lines().next().unwrap_or_default();
             let reason = shortened(first.trim_end_matches(':'), MOST_OF_A_REASON).into_owned();
-            self.tell(text!(
+            self.screen.tell(text!(
                 "pausing: {reason}; waiting for the other work to end"
             ));
             return;
@@ -194,6 +91,8 @@ impl Watch {
             Search::Bisection(machine) => self.watch_bisection(event, machine, names),
             Search::Pairwise(machine) => self.watch_pairwise(event, machine, names),
             Search::CulpritFinder(machine) => self.watch_culprit_finder(event, machine, names),
+            // The job goes on, without its progress being shown.
+            _ => {}
         }
     }
 
@@ -207,13 +106,13 @@ impl Watch {
             DriveEvent::Replayed(records) => {
                 let ends = match machine.search() {
                     Search::Pairwise(_) => ["base", "experiment"],
-                    Search::Bisection(_) | Search::CulpritFinder(_) => ["good", "bad"],
+                    _ => ["good", "bad"],
                 };
                 if let Some((lower, higher)) = machine.ends() {
                     self.ends([(ends[0], lower), (ends[1], higher)]);
                 }
                 if *records > 0 {
-                    self.tell(text!(
+                    self.screen.tell(text!(
                         "{}: the metric is still to be found",
                         self.resumed_or_so_far()
                     ));
@@ -222,8 +121,8 @@ impl Watch {
             _ => self.tell_build_or_failure(event, names),
         }
         // The search begins when this is over.
-        self.began = Some((self.time, 0));
-        self.show(now(machine, names));
+        self.began = Some((self.screen.time, 0));
+        self.screen.show(now(machine, names));
     }
 
     /// The two commits in question.
@@ -231,7 +130,7 @@ impl Watch {
         let width = ends.map(|(name, _)| name.len()).into_iter().max();
         let width = width.unwrap_or_default();
         for (name, commit) in ends {
-            self.tell(text!("{name:<width$}  {}", line(commit)));
+            self.screen.tell(text!("{name:<width$}  {}", line(commit)));
         }
     }
 
@@ -244,7 +143,8 @@ impl Watch {
                 let chart = text::name(chart);
                 let unit = metric.unit.as_deref().map(text::name);
                 let unit = unit.map_or_else(String::new, |unit| format!(" in {unit}"));
-                self.tell(text!("metric {BOLD}{chart}{BOLD:#}{unit}{facts}"));
+                self.screen
+                    .tell(text!("metric {BOLD}{chart}{BOLD:#}{unit}{facts}"));
             }
             None => {
                 let charts = &metric.charts;
@@ -255,11 +155,13 @@ impl Watch {
                     0 => String::new(),
                     more => format!(" and {more} more"),
                 };
-                self.tell(text!("metrics {}{more}{facts}", names.join(", ")));
+                self.screen
+                    .tell(text!("metrics {}{more}{facts}", names.join(", ")));
             }
         }
         for remark in &metric.remarks {
-            self.tell(text!("{FOUND}warning{FOUND:#}: {}", text::plain(remark)));
+            self.screen
+                .tell(text!("{FOUND}warning{FOUND:#}: {}", text::plain(remark)));
         }
         self.unit.clone_from(&metric.unit);
     }
@@ -279,7 +181,7 @@ impl Watch {
             self.remaining(runs, to_come),
             now(machine, names),
         );
-        self.show(text);
+        self.screen.show(text);
     }
 
     fn watch_culprit_finder(
@@ -303,7 +205,7 @@ impl Watch {
                         && !std::mem::replace(&mut self.verified, true)
                     {
                         let line = line_of(verified, self.unit.as_deref());
-                        self.tell(text!("{BOLD}verified{BOLD:#} by {line}"));
+                        self.screen.tell(text!("{BOLD}verified{BOLD:#} by {line}"));
                     }
                     self.happened(event, bisection, names);
                 } else {
@@ -335,12 +237,12 @@ impl Watch {
                 confirming.join(", "),
                 now(machine, names)
             ),
-            Some(bisection) if self.terminal.is_live => {
+            Some(bisection) if self.screen.terminal.is_live => {
                 self.picture(bisection, &now(machine, names), names)
             }
             Some(_) => return,
         };
-        self.show(text);
+        self.screen.show(text);
     }
 
     fn resumed_or_so_far(&self) -> &'static str {
@@ -349,9 +251,9 @@ impl Watch {
 
     /// A job is resumed, or begins.
     fn resumed(&mut self, records: u64, runs: u64, builds: u64) {
-        self.began = Some((self.time, runs));
+        self.began = Some((self.screen.time, runs));
         if records > 0 {
-            self.tell(text!(
+            self.screen.tell(text!(
                 "{}: {} and {} already done",
                 self.resumed_or_so_far(),
                 count(runs, "run"),
@@ -378,12 +280,12 @@ impl Watch {
             _ => return,
         }
         let now = now(machine, names);
-        if !self.terminal.is_live {
+        if !self.screen.terminal.is_live {
             let Progress { runs, builds, .. } = machine.progress();
             let [runs, builds] = [count(runs, "run"), count(builds, "build")];
-            self.show(format!("{runs}, {builds} so far: {now}"));
+            self.screen.show(format!("{runs}, {builds} so far: {now}"));
         } else {
-            self.show(self.picture(machine, &now, names));
+            self.screen.show(self.picture(machine, &now, names));
         }
     }
 
@@ -398,7 +300,8 @@ impl Watch {
             ..
         } = event
         {
-            self.tell(text!("{} between the two", count(*commits, "commit")));
+            self.screen
+                .tell(text!("{} between the two", count(*commits, "commit")));
         }
         self.tell_build_or_failure(event, names);
         // Comparisons follow runs, and looking costs a little.
@@ -451,7 +354,8 @@ impl Watch {
                 (Some(_), Some(log)) => format!(" (log: {log})"),
                 _ => String::new(),
             };
-            self.tell(text!("{} {DIM}{how}{log}{DIM:#}", line(&build.commit)));
+            self.screen
+                .tell(text!("{} {DIM}{how}{log}{DIM:#}", line(&build.commit)));
         }
         let failures = match (task, event) {
             (Task::Run { commit, .. }, Event::RunFailed { reason, .. }) => {
@@ -472,7 +376,7 @@ impl Watch {
         };
         for (commit, failure) in failures {
             if let Some(failure) = failure {
-                self.tell(text!(
+                self.screen.tell(text!(
                     "{} {DIM}run failed: {}{DIM:#}",
                     name(commit, names),
                     reason(failure)
@@ -486,7 +390,7 @@ impl Watch {
         for comparison in machine.comparisons() {
             if self.reported.insert(key(&comparison)) {
                 let text = self.comparison(&comparison, &progress, names);
-                self.tell(text);
+                self.screen.tell(text);
             }
         }
     }
@@ -532,13 +436,13 @@ impl Watch {
         let remaining = self.remaining(progress.runs, progress.runs_to_come);
         let total = match machine.spec().range {
             Range::Counted { between } => Some(between),
-            Range::Between { .. } => names.range(0).map(|listing| listing.count),
+            _ => names.range(0).map(|listing| listing.count),
         };
         let bar = total.map_or_else(String::new, |total| {
-            let width = WIDTH
-                .min(self.terminal.columns.saturating_sub(MARGIN))
-                .max(1);
-            format!("[{}]\n  ", bar(total, &progress, width))
+            format!(
+                "[{}]\n  ",
+                bar(total, &progress, self.screen.terminal.columns)
+            )
         });
         format!(
             "{bar}{} left, {}, {}{remaining}\n  {now}",
@@ -554,17 +458,13 @@ impl Watch {
             let made = runs
                 .checked_sub(before)
                 .filter(|made| *made > 0 && to_come > 0)?;
-            let each = self.time.saturating_sub(began).as_secs_f64() / made as f64;
+            let each = self.screen.time.saturating_sub(began).as_secs_f64() / made as f64;
             Some(each * to_come as f64)
         });
         seconds.map_or_else(String::new, |seconds| {
             format!(", at least {} left", duration(seconds))
         })
     }
-}
-
-fn is_run(action: &Action) -> bool {
-    matches!(action.task, Task::Run { .. } | Task::RunPair { .. })
 }
 
 fn key(comparison: &Comparison) -> (Position, Position, u32, u32) {
@@ -574,119 +474,4 @@ fn key(comparison: &Comparison) -> (Position, Position, u32, u32) {
         comparison.lower_runs,
         comparison.higher_runs,
     )
-}
-
-fn name(position: Position, names: &CommitNames) -> String {
-    match (names.commit(position), position) {
-        (Some(commit), _) => short(commit),
-        (None, Position::Within { offset, .. }) => format!("commit {}", offset + 1),
-        (None, Position::Lower) => "the older end".into(),
-        (None, Position::Higher) => "the newer end".into(),
-    }
-}
-
-/// The builds or the run under way.
-fn now(machine: &impl Machine, names: &CommitNames) -> String {
-    let outstanding = machine.outstanding();
-    let finding = outstanding.iter().find_map(|action| match action.task {
-        Task::FindMetric { commit } => Some(commit),
-        _ => None,
-    });
-    if let Some(commit) = finding {
-        return format!(
-            "building {} and trying the benchmark there",
-            name(commit, names)
-        );
-    }
-    let building: Vec<String> = outstanding
-        .iter()
-        .filter_map(|action| match action.task {
-            Task::Build { commit } => Some(name(commit, names)),
-            _ => None,
-        })
-        .collect();
-    if !building.is_empty() {
-        return format!("building {}", building.join(", "));
-    }
-    match outstanding
-        .iter()
-        .find(|action| is_run(action))
-        .map(|action| &action.task)
-    {
-        Some(Task::Run { commit, index, .. }) => {
-            format!("running {}, run {}", name(*commit, names), index + 1)
-        }
-        Some(Task::RunPair {
-            first,
-            second,
-            index,
-            ..
-        }) => format!(
-            "running {} and {}, pair {}",
-            name(*first, names),
-            name(*second, names),
-            index + 1
-        ),
-        _ => "looking at the history".into(),
-    }
-}
-
-/// The range from the good end to the bad: `█` where a culprit is still looked
-/// for, `│` where a commit was measured, `·` elsewhere.
-fn bar(total: u64, progress: &Progress, width: usize) -> String {
-    // The good end has place 0, the first commit 1, the bad end total + 1.
-    let place = |position: Position| match position {
-        Position::Lower => Some(0),
-        Position::Higher => Some(total + 1),
-        Position::Within { range: 0, offset } => Some(offset + 1),
-        Position::Within { .. } => None,
-    };
-    let column = |place: u64| {
-        let share = place as f64 / (total + 1) as f64;
-        ((share * (width - 1) as f64) as usize).min(width - 1)
-    };
-    let mut cells = vec!['·'; width];
-    for OpenRange { lower, higher, .. } in &progress.open {
-        if let (Some(lower), Some(higher)) = (place(*lower), place(*higher)) {
-            cells[column(lower)..=column(higher)].fill('█');
-        }
-    }
-    for measured in &progress.measured {
-        if let Some(place) = place(measured.commit) {
-            cells[column(place)] = '│';
-        }
-    }
-    cells.iter().collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use pinpoint_core::MeasuredCommit;
-
-    #[test]
-    fn the_bar_shows_what_is_open_and_what_was_measured() {
-        let at = |offset| Position::Within { range: 0, offset };
-        let progress = Progress {
-            runs: 0,
-            builds: 0,
-            runs_to_come: 0,
-            measured: vec![MeasuredCommit {
-                commit: Position::Lower,
-                runs: 10,
-                failures: 0,
-                median: None,
-            }],
-            open: vec![OpenRange {
-                lower: at(29),
-                higher: Position::Higher,
-                between: 28,
-            }],
-        };
-        let bar = bar(58, &progress, WIDTH);
-        assert_eq!(bar.chars().count(), WIDTH);
-        assert_eq!(bar.chars().next(), Some('│'));
-        assert_eq!(bar.chars().nth(20), Some('·'));
-        assert!(bar.chars().skip(30).all(|cell| cell == '█'), "{bar}");
-    }
 }

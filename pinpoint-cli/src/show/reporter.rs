@@ -64,7 +64,7 @@ impl Reporter {
 
     /// Shows a line that stays.
     pub(crate) fn tell(&mut self, line: Text) {
-        self.update(|watch| watch.tell(line));
+        self.update(|watch| watch.screen.tell(line));
     }
 
     /// Lets the watch look at something, and shows the changes.
@@ -72,9 +72,9 @@ impl Reporter {
         if matches!(self.screen, Screen::Quiet) {
             return;
         }
-        self.watch.at(self.began.elapsed());
+        self.watch.screen.at(self.began.elapsed());
         look(&mut self.watch);
-        let update = self.watch.take();
+        let update = self.watch.screen.take();
         for line in update.lines {
             errln!("{line}");
         }
@@ -91,17 +91,17 @@ impl Reporter {
 
     /// Prints the current work after a long silence.
     pub(crate) fn break_silence(&mut self) {
-        self.update(Watch::break_silence);
+        self.update(|watch| watch.screen.break_silence());
     }
 
     /// Shows that a run waits for a quiet machine, or waits no longer.
     pub(crate) fn waits(&mut self, waiting: Option<SettleWait>) {
-        self.update(|watch| watch.waits(waiting));
+        self.update(|watch| watch.screen.waits(waiting));
     }
 
     /// Shows that work waits for another job of this machine, or waits no longer.
     pub(crate) fn waits_for_others(&mut self, waits: bool) {
-        self.update(|watch| watch.waits_for_others(waits));
+        self.update(|watch| watch.screen.waits_for_others(waits));
     }
 
     pub(crate) fn finish(&mut self) {

@@ -10,12 +10,11 @@ use pinpoint_report::quantity::{change, count, duration, level, p_value, quantit
 use pinpoint_report::text::plain;
 use pinpoint_report::words::{
     self, alternatives, detour, effect, further, how_lost, line, line_of, only_failures,
-    other_change, reason, short, size, why,
+    other_change, reason, rolled_by, short, size, why,
 };
 
 use crate::advice::clone_of;
 use crate::arguments::Display;
-use crate::job::storage::resume_command;
 use crate::show::text::{BOLD, DIM, ERROR, FOUND, GOOD, Text};
 use pinpoint_core::job::{BisectionResult, Confirmation, MeasuredMetric, NamedCulprit};
 
@@ -165,8 +164,9 @@ fn headline(text: &mut Text, document: &BisectionResult, display: &Display) -> s
         Status::Canceled => writeln!(
             text,
             "{BOLD}canceled{BOLD:#}; resume with:  {}",
-            resume_command(display, &document.job_id)
+            display.resume_command(&document.job_id)
         ),
+        other => writeln!(text, "{BOLD}{}{BOLD:#}", other.as_str()),
     }
 }
 
@@ -245,6 +245,9 @@ pub(crate) fn write_culprit(
     } else if !culprit.commit.main.merged.is_empty() {
         writeln!(text, "  found at  {}", short(&culprit.commit))?;
     }
+    if let Some(rolled_by) = rolled_by(culprit) {
+        writeln!(text, "  rolled by {rolled_by}")?;
+    }
     if let Some(subject) = &commit.subject {
         writeln!(text, "  subject   {}", plain(subject))?;
     }
@@ -273,7 +276,10 @@ pub(crate) fn write_culprit(
     if let Some(decisive) = decisive {
         write_evidence(text, document, decisive)?;
     }
-    if let Some(Confirmation { comparison, reused }) = &culprit.confirmation {
+    if let Some(Confirmation {
+        comparison, reused, ..
+    }) = &culprit.confirmation
+    {
         let of_the_ends = if *reused { " (of the two ends)" } else { "" };
         match comparison {
             Some(comparison) => writeln!(

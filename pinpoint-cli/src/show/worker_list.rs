@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use pinpoint_backends::job::Waiting;
+use pinpoint_backends::job::WaitingReason;
 use pinpoint_backends::store::WorkerEntry;
 use pinpoint_report::quantity::count;
 use pinpoint_report::text::name;
@@ -71,24 +71,24 @@ fn ago(then: i64, now: i64) -> String {
 }
 
 /// The reason why a job waits, in a sentence.
-pub(crate) fn in_words(waiting: &Waiting, now: i64) -> String {
+pub(crate) fn in_words(waiting: &WaitingReason, now: i64) -> String {
     match waiting {
-        Waiting::Paused => "it is paused; continue it with `pinpoint jobs resume`".into(),
-        Waiting::Untrusted => {
+        WaitingReason::Paused => "it is paused; continue it with `pinpoint jobs resume`".into(),
+        WaitingReason::Untrusted => {
             "it was imported, and waits until `pinpoint jobs resume` allows its commands".into()
         }
-        Waiting::NoWorker {
+        WaitingReason::NoWorker {
             bot,
             last_seen: None,
         } => format!("no worker serves bot `{bot}`; `pinpoint worker --bot {bot}` starts one"),
-        Waiting::NoWorker {
+        WaitingReason::NoWorker {
             bot,
             last_seen: Some(seen),
         } => format!(
             "no worker serves bot `{bot}` (the last was seen {})",
             ago(*seen, now)
         ),
-        Waiting::NotTrusted { bot, signatures } => {
+        WaitingReason::NotTrusted { bot, signatures } => {
             let altered = signatures.iter().find(|signature| !signature.fits);
             let signers: Vec<_> = { signatures.iter().filter(|it| it.fits) }
                 .map(|signature| signature.key.to_string())
@@ -102,7 +102,7 @@ pub(crate) fn in_words(waiting: &Waiting, now: i64) -> String {
                 "workers of bot `{bot}` take only jobs that are signed with a key they trust, and {reason}"
             )
         }
-        Waiting::Queued { workers, place } => format!(
+        WaitingReason::Queued { workers, place } => format!(
             "{} busy, and it is {}",
             match workers {
                 1 => "the only worker of its bot is".into(),
@@ -113,7 +113,7 @@ pub(crate) fn in_words(waiting: &Waiting, now: i64) -> String {
                 _ => format!("number {place} in the queue"),
             }
         ),
-        Waiting::Silent {
+        WaitingReason::Silent {
             worker,
             seen,
             seconds,
@@ -122,7 +122,7 @@ pub(crate) fn in_words(waiting: &Waiting, now: i64) -> String {
              unless that one is heard of again",
             ago(*seen, now)
         ),
-        Waiting::Stuck { reason } => reason.clone(),
-        Waiting::AboutToBegin => "a worker is about to take it".into(),
+        WaitingReason::Stuck { reason } => reason.clone(),
+        WaitingReason::AboutToBegin => "a worker is about to take it".into(),
     }
 }

@@ -287,8 +287,8 @@ async fn large_job(world: &World) -> String {
         config,
         ..NewJob::default()
     };
-    let id = store.create(&job).await.unwrap();
-    let mut journal = store.journal(&id).await.unwrap();
+    let id = store.jobs().create(&job).await.unwrap();
+    let mut journal = store.journals().open(&id).await.unwrap();
     let never = std::future::pending();
     let machine = Bisection::new(spec).unwrap();
     let created = journal.job().created;

@@ -35,7 +35,7 @@ mod measures;
 mod pairs;
 mod plan;
 mod pool;
-#[cfg(feature = "temporal")]
+#[cfg(all(feature = "published", feature = "temporal"))]
 mod published_names;
 mod refuse;
 mod report;

@@ -68,7 +68,7 @@ fn memory_finds_a_culprit() {
 
 #[test]
 fn a_measure_is_chosen_before_the_search() {
-    let world = World::with_values([1, 1, 20_000]);
+    let world = World::with_values([1, 1, 500]);
     let options = ["--measure", "auto", "--max-runs", "30", "--output", "json"];
     let finished = world.bisect(&options, WORK).start().wait();
     // On a busy machine, so few runs may not be enough.
@@ -107,7 +107,7 @@ fn one_measure_is_compared_where_one_is_named() {
 
 #[test]
 fn a_measure_is_chosen_for_pairs_and_for_a_verified_search() {
-    let world = World::with_values([1, 20_000]);
+    let world = World::with_values([1, 500]);
     for command in ["pairwise", "culprit"] {
         let finished = world
             .pinpoint(&[command, "--measure", "auto", "--pairs", "6"])

@@ -7,6 +7,9 @@ use serde_json::Value;
 
 use crate::world::{BENCHMARK, Finished, World, git, until};
 
+/// Searches that are simulated sooner, where it does not matter what they find.
+const FEW_RUNS: [&str; 2] = ["--max-runs", "12"];
+
 fn number(value: &Value) -> f64 {
     value.as_f64().unwrap_or_else(|| panic!("{value}"))
 }
@@ -73,6 +76,7 @@ fn several_sizes_when_none_is_named_and_the_time_they_take() {
             "json",
         ])
         .and(&["--run-time", "2m", "--build-time", "1h"])
+        .and(&FEW_RUNS)
         .ends_with(0);
     assert_eq!(finished.document()["unit"], "%");
     let rows = rows(&finished);
@@ -106,6 +110,7 @@ fn the_values_of_a_file_between_two_commits() {
     let touched = world
         .pinpoint(&["plan", "--path", "value", world.good(), world.bad()])
         .and(&values)
+        .and(&FEW_RUNS)
         .ends_with(0);
     assert_eq!(touched.document()["commits"], 1 + 1, "{touched}");
 }
@@ -129,7 +134,8 @@ fn a_change_for_the_worse_is_looked_for_where_better_is_known() {
         assert_eq!(rows[0]["change"], change);
         assert!(number(&rows[0]["right"]) > 0.8, "{finished}");
     }
-    let up = world.pinpoint(&plan).and(&["--direction", "up"]);
+    let up = world.pinpoint(&plan).and(&FEW_RUNS);
+    let up = up.and(&["--direction", "up"]);
     up.ends_with(0).says("-4.000 (4.0 ×)");
 }
 
@@ -169,7 +175,7 @@ fn a_plan_says_what_the_commits_touch() {
     let options = ["--noise", "1", "--magnitude", "4"];
     let plan = || {
         let ends = ["plan", world.good(), world.bad()];
-        world.pinpoint(&ends).and(&options)
+        world.pinpoint(&ends).and(&options).and(&FEW_RUNS)
     };
     let finished = plan().ends_with(0);
     finished.says("1 commit, weight 2: manifests, lock files or the build\n");
@@ -349,7 +355,8 @@ fn what_can_not_be_planned_is_refused_with_what_to_do() {
         "--magnitude",
         "1",
     ];
-    world.pinpoint(&certain).ends_with(0).says("+1.000");
+    let certain = world.pinpoint(&certain).and(&FEW_RUNS);
+    certain.ends_with(0).says("+1.000");
     // Like a bisection that finds no value at its good end.
     let failing = world
         .pinpoint(&["plan", world.good(), world.bad(), "--"])

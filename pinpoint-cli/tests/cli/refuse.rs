@@ -343,7 +343,7 @@ fn settle(state_dir: &Path) {
         .unwrap();
     runtime.block_on(async {
         let store = JobStore::open(state_dir).await.unwrap();
-        store.count(&JobFilter::default()).await.unwrap();
+        store.jobs().count(&JobFilter::default()).await.unwrap();
         store.close().await;
     });
     let log = state_dir.join("pinpoint.db-wal");

@@ -149,6 +149,7 @@ impl Nested {
             self.inner_path.to_str().unwrap()
         );
         assert_eq!(found["undone"], false);
+        assert_eq!(found["rolled_by"]["git_hash"], *self.outer[5]);
         let commit = &found["commit"];
         assert_eq!(commit["main"]["git_hash"], *self.outer[4]);
         let held = commit["modified_deps"].as_array().unwrap();
@@ -495,6 +496,8 @@ fn a_dependency_that_is_set_back_is_blamed_for_the_commit_that_it_lost() {
     let found = &document["culprits"][0];
     assert_eq!(found["blamed"]["git_hash"], *middle[2], "{document:#}");
     assert_eq!(found["undone"], true, "{document:#}");
+    let rolled_by = &found["rolled_by"]["git_hash"];
+    assert_eq!(*rolled_by, *world.commits[4], "{document:#}");
 }
 
 /// The good end is on a branch that was merged later; the culprit is the first commit that only the

@@ -105,6 +105,16 @@ impl Held {
     }
 }
 
+/// Tests the cases side by side: each mostly waits, in a world of its own.
+fn at_once<T: Send>(cases: impl IntoIterator<Item = T>, test: impl Fn(T) + Sync) {
+    std::thread::scope(|scope| {
+        for case in cases {
+            let test = &test;
+            scope.spawn(move || test(case));
+        }
+    });
+}
+
 fn interrupt(place: Place, child: Child, signal: i32) {
     let held = Held::new();
     let running = held.start(place, child);
@@ -129,12 +139,10 @@ fn interrupt(place: Place, child: Child, signal: i32) {
 fn an_interrupt_ends_the_children_and_loses_nothing() {
     // Under `nohup` the command ignores it, as it should.
     let hangup = if ignores_hangup() { SIGTERM } else { SIGHUP };
-    for (place, signal) in EVERYWHERE
-        .into_iter()
-        .zip([SIGINT, SIGTERM, hangup, SIGINT])
-    {
+    let signals = [SIGINT, SIGTERM, hangup, SIGINT];
+    at_once(EVERYWHERE.into_iter().zip(signals), |(place, signal)| {
         interrupt(place, Child::Obedient, signal);
-    }
+    });
 }
 
 /// As under `nohup`.
@@ -157,12 +165,10 @@ fn a_job_that_ignores_a_closed_terminal_goes_on() {
 
 #[test]
 fn an_interrupt_ends_children_that_do_not_want_to() {
-    for (place, signal) in EVERYWHERE
-        .into_iter()
-        .zip([SIGINT, SIGINT, SIGTERM, SIGTERM])
-    {
+    let signals = [SIGINT, SIGINT, SIGTERM, SIGTERM];
+    at_once(EVERYWHERE.into_iter().zip(signals), |(place, signal)| {
         interrupt(place, Child::Stubborn, signal);
-    }
+    });
 }
 
 #[test]
@@ -227,16 +233,17 @@ fn cancel_from_elsewhere(place: Place, child: Child) {
 
 #[test]
 fn a_running_job_is_canceled_from_elsewhere_and_goes_on_later() {
-    for place in EVERYWHERE {
-        cancel_from_elsewhere(place, Child::Obedient);
-    }
+    at_once(EVERYWHERE, |place| {
+        cancel_from_elsewhere(place, Child::Obedient)
+    });
 }
 
 #[test]
 fn canceling_ends_children_that_do_not_want_to() {
-    for place in [Place::FirstBuild, Place::LaterRun] {
-        cancel_from_elsewhere(place, Child::Stubborn);
-    }
+    let places = [Place::FirstBuild, Place::LaterRun];
+    at_once(places, |place| {
+        cancel_from_elsewhere(place, Child::Stubborn)
+    });
 }
 
 #[test]
@@ -251,7 +258,7 @@ fn a_canceled_job_says_how_to_go_on() {
 
 #[test]
 fn an_interrupted_job_is_canceled_and_goes_on_later() {
-    for place in EVERYWHERE {
+    at_once(EVERYWHERE, |place| {
         let held = Held::new();
         let running = held.start(place, Child::Obedient);
         let job = running.job();
@@ -266,7 +273,7 @@ fn an_interrupted_job_is_canceled_and_goes_on_later() {
         let show = held.world.pinpoint(&["jobs", "show", &job]).ends_with(0);
         held.resume(&show);
         cancel().ends_with(2).tells("is finished");
-    }
+    });
 }
 
 #[test]
@@ -431,7 +438,7 @@ fn the_command_to_go_on_names_the_state_directory() {
 #[test]
 #[cfg(target_os = "linux")]
 fn a_second_interrupt_leaves_no_process_to_the_next_job() {
-    for place in [Place::FirstRun, Place::LaterBuild] {
+    at_once([Place::FirstRun, Place::LaterBuild], |place| {
         let held = Held::new();
         let running = held.start(place, Child::Stubborn);
         let job = running.job();
@@ -439,24 +446,24 @@ fn a_second_interrupt_leaves_no_process_to_the_next_job() {
         running.signal(SIGTERM);
         running.ends_with(130);
         until("the end of the children", || processes_of(&job).is_empty());
-    }
+    });
 }
 
 #[test]
 #[cfg(target_os = "linux")]
 fn a_killed_command_leaves_no_process() {
-    for place in [Place::FirstBuild, Place::LaterRun] {
+    at_once([Place::FirstBuild, Place::LaterRun], |place| {
         let held = Held::new();
         let running = held.start(place, Child::Stubborn);
         let job = running.job();
         drop(running);
         until("the end of the children", || processes_of(&job).is_empty());
-    }
+    });
 }
 
 #[test]
 fn a_budget_of_time_holds_for_the_preparation() {
-    for place in [Place::FirstBuild, Place::FirstRun] {
+    at_once([Place::FirstBuild, Place::FirstRun], |place| {
         let held = Held::new();
         fs::write(&held.gate, "").unwrap();
         let (build, script) = match place {
@@ -470,7 +477,7 @@ fn a_budget_of_time_holds_for_the_preparation() {
         assert_eq!(document["runs"], 0);
         let job = held.world.only_job();
         assert_eq!(processes_of(job["id"].as_str().unwrap()), [] as [String; 0]);
-    }
+    });
 }
 
 #[test]

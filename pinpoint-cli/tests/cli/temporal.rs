@@ -116,8 +116,8 @@ pub(crate) fn lease_of(pool: &Pool, job: &str) -> Option<(String, i64)> {
             JobStore::connect(&pool.store).await
         };
         let store = store.unwrap();
-        let job = store.get(job).await.unwrap().id;
-        let shared = store.share_lease(&job, "nobody", Duration::ZERO).await;
+        let job = store.jobs().find(&job.parse().unwrap()).await.unwrap().id;
+        let shared = store.leases().share(&job, "nobody", Duration::ZERO).await;
         store.close().await;
         match shared {
             Err(StoreError::Leased { owner, seconds, .. }) => Some((owner, seconds)),

@@ -34,6 +34,7 @@ pub(crate) const OWN: &str = "default";
 static NAMESPACES: AtomicU32 = AtomicU32::new(0);
 
 /// A program beside Temporal's own, or on the path.
+#[cfg(feature = "published")]
 pub(crate) fn program(name: &str) -> PathBuf {
     match std::env::var_os("PINPOINT_TEST_TEMPORAL_BIN") {
         Some(temporal) => Path::new(&temporal).with_file_name(name),

@@ -157,8 +157,8 @@ fn pause(pool: &Pool, job: &str) {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     runtime.block_on(async {
         let store = JobStore::open(&pool.world.state_dir()).await.unwrap();
-        let job = store.get(job).await.unwrap().id;
-        store.pause(&job, None).await.unwrap();
+        let job = store.jobs().find(&job.parse().unwrap()).await.unwrap().id;
+        store.jobs().pause(&job, None).await.unwrap();
         store.close().await;
     });
 }

@@ -21,6 +21,10 @@ pub(crate) type Run = (String, u32);
 /// Longer than anything takes on a busy machine: a process that has not ended by then never will.
 const HANG_TIMEOUT: Duration = Duration::from_secs(600);
 
+/// The time between two checks whether something has happened.
+const SHORTEST_PAUSE: Duration = Duration::from_millis(2);
+const LONGEST_PAUSE: Duration = Duration::from_millis(250);
+
 /// Prints the value of the commit, with a little noise that is the same
 /// whenever the same run is made again.
 pub(crate) const BENCHMARK: &str =
@@ -261,8 +265,8 @@ impl World {
             .unwrap();
         runtime.block_on(async {
             let store = JobStore::open(&self.state_dir()).await.unwrap();
-            let job = store.get(job).await.unwrap();
-            let mut journal = store.journal(&job.id).await.unwrap();
+            let job = store.jobs().find(&job.parse().unwrap()).await.unwrap();
+            let mut journal = store.journals().open(&job.id).await.unwrap();
             let records = journal.records().await.unwrap();
             let machine = machine_of(&job, records.is_empty()).unwrap();
             let engine = Engine::new(journal.job(), machine);
@@ -312,7 +316,7 @@ impl World {
             .unwrap();
         runtime.block_on(async {
             let store = JobStore::open(&self.state_dir()).await.unwrap();
-            let job = store.get(job).await.unwrap();
+            let job = store.jobs().find(&job.parse().unwrap()).await.unwrap();
             let mut new = NewJob {
                 kind: job.kind,
                 title: job.title,
@@ -323,7 +327,7 @@ impl World {
                 ..NewJob::default()
             };
             change(&mut new);
-            let id = store.create(&new).await.unwrap();
+            let id = store.jobs().create(&new).await.unwrap();
             store.close().await;
             id.to_string()
         })
@@ -380,9 +384,15 @@ pub(crate) fn processes_of(_: &str) -> Vec<String> {
 /// Waits for something that is bound to happen.
 pub(crate) fn until(what: &str, mut happened: impl FnMut() -> bool) {
     let began = Instant::now();
-    while !happened() {
+    loop {
+        let check = Instant::now();
+        if happened() {
+            return;
+        }
         assert!(began.elapsed() < HANG_TIMEOUT, "waited for {what}");
-        std::thread::sleep(Duration::from_millis(2));
+        // A check that starts a process leaves the processors to what it waits for.
+        let pause = 4 * check.elapsed();
+        std::thread::sleep(pause.clamp(SHORTEST_PAUSE, LONGEST_PAUSE));
     }
 }
 

@@ -15,7 +15,7 @@ use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, Seq
 
 /// A place in an output.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Place {
+pub enum OutputPosition {
     /// A place in text.
     Text {
         /// Counted from 1.
@@ -31,7 +31,7 @@ pub enum Place {
     Byte(usize),
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for OutputPosition {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Text { line, column } => write!(formatter, "line {line}, column {column}"),
@@ -46,7 +46,7 @@ impl fmt::Display for Place {
 }
 
 /// The place of a parser's error.
-pub fn place_of(error: &serde_json::Error, text: &str) -> Place {
+pub fn error_position(error: &serde_json::Error, text: &str) -> OutputPosition {
     let line = text
         .lines()
         .nth(error.line().saturating_sub(1))
@@ -56,7 +56,7 @@ pub fn place_of(error: &serde_json::Error, text: &str) -> Place {
         .as_bytes()
         .get(..error.column())
         .unwrap_or(line.as_bytes());
-    Place::Text {
+    OutputPosition::Text {
         line: error.line(),
         column: String::from_utf8_lossy(before).chars().count(),
     }

@@ -13,6 +13,7 @@ use super::{Explanation, FrameId, Profile, ProfileFormat, StackId};
     listed(.base),
     listed(.experiment)
 )]
+#[non_exhaustive]
 pub struct FormatsDiffer {
     /// The formats of the base, each once.
     pub base: Vec<ProfileFormat>,
@@ -49,6 +50,7 @@ impl FormatsDiffer {
     "{:.0} % of the cost is in stacks that name no caller, so that a function that was inlined looks gone, and its caller slower; record call graphs by debug information (perf record --call-graph dwarf), or compile with frame pointers (-fno-omit-frame-pointer, and for Rust -C force-frame-pointers=yes)",
     .part * 100.0
 )]
+#[non_exhaustive]
 pub struct CallersMissing {
     /// The part of the cost of all profiles that is in such stacks.
     pub part: f64,
@@ -107,7 +109,8 @@ fn is_without_callers(profile: &Profile, stack: StackId) -> bool {
     "functions that only one side has are {:.0} % of the base and {:.0} % of the experiment, so that little is compared; say what has another name in the experiment, if a program, a file or a folder has",
     .parts[0] * 100.0, .parts[1] * 100.0
 )]
-pub struct Unmatched {
+#[non_exhaustive]
+pub struct UnmatchedParts {
     /// The part of the cost of the base, and of the experiment.
     pub parts: [f64; 2],
 }
@@ -115,7 +118,7 @@ pub struct Unmatched {
 /// The least part of each side in functions that the other one lacks for this warning.
 const MOST_UNMATCHED: f64 = 0.8;
 
-impl Unmatched {
+impl UnmatchedParts {
     /// Returns the warning if little is compared.
     pub fn of(explanation: &Explanation) -> Option<Self> {
         let part = |side: usize| {

@@ -11,6 +11,7 @@ use super::{Category, Function, Owner};
 
 /// A category of costs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub enum CostCategory {
     /// The program's own functions in a language that is interpreted or compiled as it runs.
     Script,

@@ -4,6 +4,7 @@ use super::{FrameId, Profile};
 
 /// The cost of each function of a profile, by the function's index.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Costs {
     /// The cost in the function itself.
     pub own: Vec<f64>,

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::{ProfileFormat, ProfileUnit, Window};
-use pinpoint_document::Place;
+use pinpoint_document::OutputPosition;
 
 /// A profile cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -39,7 +39,7 @@ pub enum ReadProfileError {
         /// The format.
         format: ProfileFormat,
         /// The end.
-        place: Place,
+        place: OutputPosition,
     },
     /// A part of the file violates the format.
     #[error(
@@ -49,7 +49,7 @@ pub enum ReadProfileError {
         /// The format.
         format: ProfileFormat,
         /// The place.
-        place: Place,
+        place: OutputPosition,
         /// The problem there.
         problem: String,
     },
@@ -84,7 +84,7 @@ pub enum ReadProfileError {
     )]
     TwoUnits {
         /// The second one's place.
-        place: Place,
+        place: OutputPosition,
         /// The event counted first.
         first: String,
         /// The event counted there.

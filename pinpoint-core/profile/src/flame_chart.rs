@@ -23,6 +23,7 @@ const LONGEST_GAP: f64 = 4.0;
 
 /// A function that was on the stack for a while.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct ChartCall {
     /// The function.
     pub frame: FrameId,
@@ -36,6 +37,7 @@ pub struct ChartCall {
 
 /// The calls on a thread.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct ChartTrack {
     /// The thread's name; may be empty.
     pub name: String,

@@ -7,6 +7,7 @@ use serde::Serialize;
 /// The format of a profile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum ProfileFormat {
     /// Chrome's trace events, with V8's samples among them.
     ChromeTrace,

@@ -30,6 +30,7 @@ const NAMELESS: &str = "[no symbols]";
 
 /// A function of several profiles.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Function {
     /// Demangled, without hashes and suffixes of the compiler. `[no symbols]` for frames without
     /// symbols, `(anonymous)` for an anonymous function.

@@ -46,14 +46,14 @@ mod timeline;
 mod window;
 
 pub use agreement::shows_difference;
-pub use comparability::{CallersMissing, FormatsDiffer, Unmatched};
+pub use comparability::{CallersMissing, FormatsDiffer, UnmatchedParts};
 pub use cost_category::CostCategory;
 pub use costs::Costs;
 pub use difference::{
     CallChange, CallerPathChange, Change, Design, Detectable, EntryComparison, EntryGroup,
     EntryGroups, EntryKind, EntryTrack, ExplainError, ExplainOptions, Explanation, FunctionChange,
-    Grouping, PartChange, PathChange, PathStep, RenameGuess, Rest, StackComparison, Verdict,
-    compare_entries, compare_stacks, explain,
+    Grouping, PartChange, PathChange, PathStep, RenameGuess, StackComparison, UnlistedFunctions,
+    Verdict, compare_entries, compare_stacks, explain,
 };
 pub use error::{ProfileWarning, ReadProfileError};
 pub use export::{ExportError, ExportFormat, ExportFormatError, Exported, export};

@@ -19,6 +19,7 @@ use serde::{Deserialize, Serialize};
 /// A program, library or source file of the base that is taken for one of another name in the
 /// experiment, since they have the same functions.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct PlaceMatch {
     /// Its base name in the base.
     pub base: String,

@@ -42,6 +42,7 @@ impl ThreadId {
 
 /// A function, as far as the profile knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
 pub struct Frame {
     /// Its name; empty where there was no symbol, and for an anonymous function.
     pub name: NameId,
@@ -151,6 +152,7 @@ pub struct Mark {
 /// The unit of a profile's weights.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
+#[non_exhaustive]
 pub enum ProfileUnit {
     /// Time, always in nanoseconds.
     Nanoseconds,

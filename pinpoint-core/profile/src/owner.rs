@@ -22,6 +22,7 @@ use super::symbol;
 /// The owner of a function's code, where it is not the program's own.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "kind", content = "name")]
+#[non_exhaustive]
 pub enum Owner {
     /// A site, by its registrable domain: `example.co.uk` of `cdn.example.co.uk`.
     Site(String),

@@ -13,7 +13,7 @@ use super::read::{
     speedscope,
 };
 use super::{Profile, ProfileFormat, ReadProfileError};
-use pinpoint_document::{Name, Place};
+use pinpoint_document::{Name, OutputPosition};
 
 /// The most bytes that a compressed profile may become.
 const MOST_BYTES: u64 = 2 << 30;
@@ -128,7 +128,7 @@ fn not_utf8(content: &[u8], error: std::str::Utf8Error, format: ProfileFormat) -
     let in_line = before
         .get(start.map_or(0, |at| at + 1)..)
         .unwrap_or_default();
-    let place = Place::Text {
+    let place = OutputPosition::Text {
         line,
         column: String::from_utf8_lossy(in_line).chars().count() + 1,
     };

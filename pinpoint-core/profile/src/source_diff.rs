@@ -43,6 +43,7 @@ struct File {
 
 /// The match of a function in a diff.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct DiffMatch {
     /// The certainty of the match.
     pub kind: DiffMatchKind,
@@ -53,6 +54,7 @@ pub struct DiffMatch {
 /// The certainty that a diff changes a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum DiffMatchKind {
     /// It changes lines of the function.
     Lines,

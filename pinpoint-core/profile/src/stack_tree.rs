@@ -10,6 +10,7 @@ const LEAST_SHARE: f64 = 1e-4;
 
 /// A stack of all runs, with the mean cost of exactly this stack.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct StackNode {
     /// The stack that it was called from: its place in [`StackTree::nodes`].
     pub parent: usize,
@@ -23,6 +24,7 @@ pub struct StackNode {
 
 /// The stacks of all runs.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct StackTree {
     /// The functions of all profiles.
     pub functions: Vec<Function>,

@@ -3,8 +3,9 @@
 use pinpoint_compare::{CompareError, Direction};
 
 use super::runs::Runs;
+use super::search::{AdaptiveSearch, Change, Phase};
 use super::tuning::EFFECT_RUNS;
-use super::{AdaptiveSearch, Change, Phase, broken, effect};
+use super::{broken, effect};
 use crate::Position;
 use crate::budget::Exhausted;
 use crate::outcome::{Comparison, Culprit, Effect, OtherChange, Posterior, Span, Unchanged};
@@ -64,6 +65,8 @@ impl SearchStrategy for AdaptiveSearch {
                 found.push(Culprit {
                     commit: change.higher,
                     prior: change.lower,
+                    commit_name: None,
+                    prior_name: None,
                     probability: Some(change.probability),
                     effect,
                 });

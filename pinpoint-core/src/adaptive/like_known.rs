@@ -9,9 +9,9 @@
 //! So a search ends when there is likely no further change of any size, and a change like those
 //! found is excluded although it was given a larger probability beforehand.
 
-use super::AdaptiveSearch;
 use super::posterior::{self, Analysis};
 use super::runs::Runs;
+use super::search::AdaptiveSearch;
 use super::tuning::{LIKE_KNOWN, NO_CHANGE_LIKE_KNOWN};
 use super::values::Setting;
 use crate::search_state::SearchState;

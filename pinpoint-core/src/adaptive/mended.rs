@@ -5,10 +5,11 @@
 //! Its runs give no values, so that a change next to it may be on its other side as well: it is
 //! left out of the line, like a commit that does not build.
 
+use super::broken;
 use super::posterior::Analysis;
 use super::runs::Runs;
+use super::search::{AdaptiveSearch, Change, Phase};
 use super::tuning::{CERTAINLY_BROKEN, FIRST_RUNS, QUIET_RUNS};
-use super::{AdaptiveSearch, Phase, broken};
 use crate::Position;
 use crate::budget::Exhausted;
 use crate::search_state::{BuildState, Measured, SearchState};
@@ -49,7 +50,7 @@ impl AdaptiveSearch {
             return false;
         };
         let commit = self.line.sites[site];
-        let of_change = |change: &super::Change| change.lower == commit || change.higher == commit;
+        let of_change = |change: &Change| change.lower == commit || change.higher == commit;
         self.changes.retain(|change| !of_change(change));
         if self.line.drop_site(site) {
             state.skip_failing(commit);

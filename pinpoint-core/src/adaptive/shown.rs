@@ -7,8 +7,8 @@
 //! be shown before the search must end is left as a candidate.
 
 use super::runs::Runs;
+use super::search::{AdaptiveSearch, Change};
 use super::tuning::{PAIR_RUNS, RUNS_PER_LATE_BATCHED};
-use super::{AdaptiveSearch, Change};
 use crate::Position;
 use crate::budget::Exhausted;
 use crate::search_state::{BuildState, SearchState};

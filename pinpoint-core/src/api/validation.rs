@@ -13,6 +13,7 @@ use crate::{Commit, Patch, SpecError};
 /// An invalid part of a request.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("{field}: {problem}")]
+#[non_exhaustive]
 pub struct Violation {
     /// The field, by its names in the `.proto` file, as in
     /// `start_commit.modified_deps[0].git_hash`.

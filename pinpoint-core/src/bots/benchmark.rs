@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use super::{Bot, near_names};
+use super::bot::Bot;
+use super::similar::near_names;
 use crate::Aggregate;
 use crate::results::Format;
 

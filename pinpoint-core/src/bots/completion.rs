@@ -5,7 +5,7 @@
 //! of two names in as many pieces the shorter one. Where no name has all letters, similar names
 //! fit: `linx-perf` is `linux-perf`.
 
-use super::near;
+use super::similar::near;
 
 /// Longer text is not part of a name.
 const MAX_NAME_BYTES: usize = 200;

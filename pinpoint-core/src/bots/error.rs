@@ -86,6 +86,7 @@ pub enum ConfigProblem {
 /// No bot has this name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("there is no bot `{name}`{}", Near(.near))]
+#[non_exhaustive]
 pub struct UnknownBot {
     /// The name.
     pub name: String,

@@ -13,7 +13,7 @@ use toml::de::ValueDeserializer;
 
 use super::tree::{self, SyntaxError, line_at};
 use super::{
-    Benchmark, Bots, ConfigError, ConfigProblem, Definition, Dimension, Entry, Invocation, Set,
+    Benchmark, BotSet, Bots, ConfigError, ConfigProblem, Definition, Dimension, Entry, Invocation,
     Swarming, Workers, near_names,
 };
 use crate::Aggregate;
@@ -131,7 +131,7 @@ type Tables<T> = SpannedMap<Table<T>>;
 #[serde(deny_unknown_fields)]
 struct Content {
     #[serde(default = "external")]
-    set: Set,
+    set: BotSet,
     #[serde(default)]
     bots: Tables<BotFields>,
     #[serde(default)]
@@ -141,8 +141,8 @@ struct Content {
     targets: Table<TargetFields>,
 }
 
-fn external() -> Set {
-    Set::External
+fn external() -> BotSet {
+    BotSet::External
 }
 
 /// The fields of a bot. Which of them it has depends on its kind.
@@ -343,7 +343,7 @@ struct Reference {
     place: ConfigLine,
     field: String,
     name: String,
-    set: Set,
+    set: BotSet,
     is_alias: bool,
 }
 
@@ -423,7 +423,7 @@ impl<'a> BotFileReader<'a> {
         for reference in std::mem::take(&mut self.references) {
             let Reference { name, set, .. } = reference;
             let problem = match self.bots.bots.get(&name) {
-                Some(entry) if set == Set::External && entry.set == Set::Internal => {
+                Some(entry) if set == BotSet::External && entry.set == BotSet::Internal => {
                     ConfigProblem::Internal(name)
                 }
                 Some(entry) if reference.is_alias && matches!(entry.is, Definition::Alias(_)) => {
@@ -481,7 +481,7 @@ impl<'a> BotFileReader<'a> {
     }
 
     /// Notes that this must be the name of a bot.
-    fn refer(&mut self, field: &str, name: &Spanned<Text>, set: Set, is_alias: bool) {
+    fn refer(&mut self, field: &str, name: &Spanned<Text>, set: BotSet, is_alias: bool) {
         self.references.push(Reference {
             place: self.place(name),
             field: field.to_owned(),
@@ -496,7 +496,7 @@ impl<'a> BotFileReader<'a> {
         &mut self,
         field: &str,
         names: Option<List<Spanned<Text>>>,
-        set: Set,
+        set: BotSet,
     ) -> Vec<String> {
         let names = items(names).into_iter().enumerate();
         names

@@ -71,21 +71,23 @@
 //! <https://skia.googlesource.com/buildbot>.
 
 mod benchmark;
+mod bot;
 mod completion;
 mod error;
 mod file;
+mod similar;
 mod target;
 mod tree;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
-use serde::{Deserialize, Serialize};
-
 pub use benchmark::{Benchmark, Invocation, RefusedArgument, StoryError};
+pub use bot::{Bot, BotSet, Dimension, Swarming, Workers};
 pub use completion::completions;
 pub use error::{ConfigError, ConfigProblem, UnknownBot};
 pub use file::{ConfigErrors, ConfigFile};
+use similar::near_names;
 use target::Targets;
 
 static BUILTIN: LazyLock<Bots> = LazyLock::new(|| {
@@ -109,7 +111,7 @@ pub struct Bots {
 /// A file's entry for a name.
 #[derive(Debug, Clone, PartialEq)]
 struct Entry {
-    set: Set,
+    set: BotSet,
     is: Definition,
 }
 
@@ -122,73 +124,6 @@ enum Definition {
     },
 }
 
-/// The visibility of a bot.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Set {
-    /// All users.
-    External,
-    /// Users who also know the internal ones.
-    Internal,
-}
-
-/// A bot, found by its name or an alias.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Bot<'a> {
-    /// The name asked for.
-    pub name: &'a str,
-    /// The name under which it is configured: another one if `name` is an alias.
-    pub configured_as: &'a str,
-    /// The set of `name`.
-    pub set: Set,
-    /// It takes no jobs for now.
-    pub out_of_resources: bool,
-    /// The repository that is built: a URL, or the absolute path of a local one.
-    /// Absent where each job names its own.
-    pub repository: Option<&'a str>,
-    /// The machines that run the benchmark.
-    pub workers: &'a Workers,
-}
-
-/// The machines that run the benchmarks of a bot.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Workers {
-    /// Machines of a Swarming server, with builds from Buildbucket.
-    Swarming(Swarming),
-    /// A pool of machines, by name.
-    Machines(Vec<String>),
-    /// This machine.
-    Local,
-}
-
-/// Machines of a Swarming server, with builds from Buildbucket.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Swarming {
-    /// The browser that the benchmark is to run.
-    pub browser: String,
-    /// The Buildbucket bucket of the builder.
-    pub bucket: String,
-    /// The builder.
-    pub builder: String,
-    /// The URL of the Swarming server.
-    pub swarming_server: String,
-    /// The properties that a machine must have; never empty.
-    pub dimensions: Vec<Dimension>,
-}
-
-/// A property of a Swarming bot.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Dimension {
-    /// Its name, such as `os`.
-    #[serde(deserialize_with = "file::text")]
-    pub key: String,
-    /// Its value, such as `Windows-11`.
-    #[serde(deserialize_with = "file::text")]
-    pub value: String,
-}
-
 impl Bots {
     /// Chromium's bots, as they were published, and `local`, which
     /// is this machine. Read at the first call.
@@ -199,7 +134,9 @@ impl Bots {
     /// The external bots alone, with their aliases and targets.
     pub fn external(&self) -> Self {
         let mut external = self.clone();
-        external.bots.retain(|_, entry| entry.set == Set::External);
+        external
+            .bots
+            .retain(|_, entry| entry.set == BotSet::External);
         let known = &external.bots;
         external
             .out_of_resources
@@ -281,38 +218,6 @@ impl Bots {
             near: near_names(name, self.bots.keys()),
         }
     }
-}
-
-/// At most three similar names, the nearest first.
-fn near<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
-    /// At least half of the longer name is the same.
-    const LIKENESS: f64 = 0.5;
-    // No typo is that long, and the comparison takes the square of it.
-    if name.len() > 200 {
-        return Vec::new();
-    }
-    let asked = name.to_lowercase();
-    let mut near: Vec<_> = names
-        .map(|known| {
-            let likeness = strsim::normalized_damerau_levenshtein(&asked, &known.to_lowercase());
-            (likeness, known)
-        })
-        .filter(|(likeness, _)| *likeness >= LIKENESS)
-        .collect();
-    // Stable: names that are equally near stay in their order.
-    near.sort_by(|(left, _), (right, _)| right.total_cmp(left));
-    near.into_iter().take(3).map(|(_, name)| name).collect()
-}
-
-/// At most three names that may be meant by this one: similar ones, or else those of which it is a
-/// part or an abbreviation.
-fn near_names<'a>(name: &str, names: impl Iterator<Item = &'a String>) -> Vec<String> {
-    let names: Vec<&str> = names.map(String::as_str).collect();
-    let mut meant = near(name, names.iter().copied());
-    if meant.is_empty() {
-        meant = completion::fitting(name, names.into_iter());
-    }
-    meant.into_iter().take(3).map(str::to_owned).collect()
 }
 
 #[cfg(test)]

@@ -36,7 +36,7 @@ fn the_builtin_files_follow_the_rules() {
     assert!(std::ptr::eq(bots, Bots::builtin()));
     // Those that were published, and this machine.
     assert_eq!(bots.iter().count(), 53 + 1);
-    let internal = bots.iter().filter(|bot| bot.set == Set::Internal);
+    let internal = bots.iter().filter(|bot| bot.set == BotSet::Internal);
     assert_eq!(internal.count(), 12);
 
     let linux = bots.get("linux-perf").unwrap();
@@ -49,7 +49,7 @@ fn the_builtin_files_follow_the_rules() {
 
     let alias = bots.get("Win 10 Perf").unwrap();
     assert_eq!(alias.configured_as, "win-10-perf");
-    assert_eq!(alias.set, Set::External);
+    assert_eq!(alias.set, BotSet::External);
     assert_eq!(
         alias.workers,
         bots.get("win-10-perf").unwrap().workers,
@@ -105,7 +105,7 @@ fn external_bots_stand_alone() {
     assert!(bots.get("win-victus-perf-cbb").is_ok());
     assert!(external.get("win-victus-perf-cbb").is_err());
     assert_eq!(external.get("win-perf-cq"), bots.get("win-perf-cq"));
-    assert!(external.iter().all(|bot| bot.set == Set::External));
+    assert!(external.iter().all(|bot| bot.set == BotSet::External));
 
     let internal = format!(
         "set = 'internal'\nout_of_resources = ['hidden', 'seen']\n\

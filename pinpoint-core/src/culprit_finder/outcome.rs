@@ -9,6 +9,7 @@ pub const CULPRIT_FINDER_OUTCOME_VERSION: u32 = 1;
 
 /// The findings of a culprit finder.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct CulpritFinderOutcome {
     /// The version of this record, [`CULPRIT_FINDER_OUTCOME_VERSION`].
     pub version: u32,
@@ -35,6 +36,7 @@ pub struct CulpritFinderOutcome {
 
 /// A culprit, with its comparison with its parent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct CheckedCulprit {
     /// The culprit, as the search found it.
     pub culprit: Culprit,

@@ -14,6 +14,8 @@ const ATTEMPTS: u32 = 20;
 
 /// A search that verifies the regression first and each culprit last.
 ///
+/// Later versions add fields: end a literal with `..CulpritFinderSpec::new(range)`.
+///
 /// ```
 /// use pinpoint_core::{CulpritFinderSpec, Range};
 ///

@@ -12,7 +12,8 @@ use crate::aggregate::Aggregate;
 use crate::machine::{Charts, Machine, MachineError, OpenActions};
 use crate::search_state::LOST_IN_A_ROW;
 use crate::{
-    Action, CombinedCommit, Event, Limits, Metric, Position, RetryPolicy, SpecError, Task, Variant,
+    Action, Bisection, CombinedCommit, CommitNames, CulpritFinder, Event, Limits, Metric, Pairwise,
+    Position, RetryPolicy, SpecError, Task, Variant,
 };
 
 /// The parts of the metric to find before the search.
@@ -273,6 +274,14 @@ impl Machine for JobMachine {
 
     fn ends(&self) -> Option<(&CombinedCommit, &CombinedCommit)> {
         self.search.ends()
+    }
+
+    fn name_culprits(outcome: &mut JobOutcome, names: &CommitNames) {
+        match outcome {
+            JobOutcome::Bisection(outcome) => Bisection::name_culprits(outcome, names),
+            JobOutcome::Pairwise(outcome) => Pairwise::name_culprits(outcome, names),
+            JobOutcome::CulpritFinder(outcome) => CulpritFinder::name_culprits(outcome, names),
+        }
     }
 
     fn charts(&self) -> Charts {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{JobMachine, JobSpec};
+use super::JobMachine;
 use crate::{Aggregate, Direction, Metric, MetricSource, direction_of};
 
 /// The metric that a job compared, with the sources of its values and its direction.
@@ -28,6 +28,7 @@ pub struct MeasuredMetric {
 /// The reason for a direction of improvement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum DirectionSource {
     /// The request gave it.
     Told,
@@ -44,21 +45,16 @@ impl MeasuredMetric {
     /// names a chart.
     pub fn of(machine: &JobMachine, metric: Option<&Metric>) -> Option<Self> {
         let spec = machine.spec();
-        let (chart, aggregate) = match spec {
-            JobSpec::Bisection(spec) => (&spec.chart, spec.aggregate),
-            JobSpec::CulpritFinder(spec) => (&spec.bisection.chart, spec.bisection.aggregate),
-            JobSpec::Pairwise(spec) => (&spec.chart, spec.aggregate),
-        };
         let (chart, unit) = match metric {
-            Some(metric) => (metric.chart.as_ref(), metric.unit.as_ref()),
-            None => (Some(chart.as_ref()?), None),
+            Some(metric) => (metric.chart.as_deref(), metric.unit.as_deref()),
+            None => (Some(spec.chart()?), None),
         };
         let left_open = machine
             .find()
             .is_some_and(|find| find.directions && metric.is_some());
         let said = metric.map_or(Direction::Unknown, |metric| metric.direction);
         let direction = match left_open {
-            true => direction_of(said, unit.map(String::as_str)),
+            true => direction_of(said, unit),
             false => spec.direction(),
         };
         let direction_source = match direction {
@@ -70,13 +66,13 @@ impl MeasuredMetric {
         Some(Self {
             direction: chart.map(|_| direction),
             direction_source: chart.map(|_| direction_source),
-            chart: chart.cloned(),
-            unit: unit.cloned(),
+            chart: chart.map(str::to_owned),
+            unit: unit.map(str::to_owned),
             format: metric
                 .map(|metric| metric.format.clone())
                 .filter(|format| !format.is_empty()),
             source: metric.and_then(|metric| metric.source.clone()),
-            aggregate,
+            aggregate: spec.aggregate(),
         })
     }
 }

@@ -181,7 +181,16 @@ impl Naming<'_> {
             for commit in blamed.alternatives {
                 alternatives.push(self.source.describe(commit).await?);
             }
+            let rolled_by = match commit.modified_deps.is_empty() {
+                false => self.names().rolled_by(culprit.commit),
+                true => Some(&commit.main).filter(|it| it.repository != blamed.commit.repository),
+            };
+            let rolled_by = match rolled_by.cloned() {
+                Some(commit) => Some(self.source.describe(commit).await?),
+                None => None,
+            };
             culprits.push(NamedCulprit {
+                rolled_by,
                 undone: blamed.undone,
                 blamed: self.source.describe(blamed.commit).await?,
                 alternatives,

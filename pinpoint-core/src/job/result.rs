@@ -3,10 +3,10 @@
 
 use crate::{
     ChartComparison, CombinedCommit, Commit, CommonFailure, Comparison, DependencyChange, Effect,
-    FunctionalComparison, JobState, MeasuredMetric, PairwiseOutcome, PairwiseStatus, Posterior,
-    Skipped, Status, Stopped, Unchanged, Unmeasured, Variant,
+    FunctionalComparison, JobKind, JobState, MeasuredMetric, PairwiseOutcome, PairwiseStatus,
+    Posterior, Skipped, Status, Stopped, Unchanged, Unmeasured, Variant,
 };
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// The version of these records.
 pub const RESULT_VERSION: u32 = 1;
@@ -14,6 +14,7 @@ pub const RESULT_VERSION: u32 = 1;
 /// The result of a job.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
+#[non_exhaustive]
 #[expect(
     clippy::large_enum_variant,
     reason = "a job has one, and a box would stand in the way of taking it apart"
@@ -29,6 +30,7 @@ pub enum JobResult {
 
 /// The result of a bisection.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct BisectionResult {
     /// The version of this record, [`RESULT_VERSION`].
     pub version: u32,
@@ -84,6 +86,7 @@ pub struct BisectionResult {
 
 /// A commit that changed the metric.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct NamedCulprit {
     /// The culprit.
     pub commit: CombinedCommit,
@@ -102,6 +105,10 @@ pub struct NamedCulprit {
     /// It is to blame because the culprit lacks it: a dependency was set back, or only the
     /// good end ever had it.
     pub undone: bool,
+    /// The commit of the main repository with the roll that the commit to blame came in, or was
+    /// taken back, with. Absent outside of rolls, and in results of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rolled_by: Option<Commit>,
     /// The other commits that may be to blame, oldest first: they could not be measured one by one,
     /// since they conflict with the other commits of such a state.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -114,6 +121,7 @@ pub struct NamedCulprit {
 
 /// The comparison of a culprit with its parent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Confirmation {
     /// Absent when the budget or the search ended before.
     pub comparison: Option<PairwiseOutcome>,
@@ -123,6 +131,7 @@ pub struct Confirmation {
 
 /// The result of a comparison of two commits in pairs of runs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct PairwiseResult {
     /// The version of this record, [`RESULT_VERSION`].
     pub version: u32,
@@ -192,6 +201,7 @@ pub struct NamedChart {
 
 /// The result of a bisection whose ends and culprits were verified.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct CulpritFinderResult {
     /// The bisection. Its culprits are those that were confirmed.
     #[serde(flatten)]
@@ -205,6 +215,58 @@ pub struct CulpritFinderResult {
 }
 
 impl JobResult {
+    /// Reads a result of this kind.
+    ///
+    /// # Errors
+    ///
+    /// When it is not a result of this kind.
+    pub fn deserialize_as<'de, D: Deserializer<'de>>(
+        kind: JobKind,
+        result: D,
+    ) -> Result<Self, D::Error> {
+        Ok(match kind {
+            JobKind::Bisection => Self::Bisection(Deserialize::deserialize(result)?),
+            JobKind::Pairwise => Self::Pairwise(Deserialize::deserialize(result)?),
+            JobKind::CulpritFinder => Self::CulpritFinder(Deserialize::deserialize(result)?),
+        })
+    }
+
+    /// The result of the search for a culprit, if the job made one.
+    pub fn bisection(&self) -> Option<&BisectionResult> {
+        match self {
+            Self::Bisection(result) => Some(result),
+            Self::CulpritFinder(result) => Some(&result.search),
+            Self::Pairwise(_) => None,
+        }
+    }
+
+    /// The culprits of the search that were not confirmed.
+    pub fn unconfirmed(&self) -> &[NamedCulprit] {
+        match self {
+            Self::CulpritFinder(result) => &result.unconfirmed,
+            Self::Bisection(_) | Self::Pairwise(_) => &[],
+        }
+    }
+
+    /// The reason why the job ended.
+    pub fn stopped(&self) -> &Stopped {
+        match self {
+            Self::Bisection(result) => &result.stopped,
+            Self::Pairwise(result) => &result.stopped,
+            Self::CulpritFinder(result) => &result.search.stopped,
+        }
+    }
+
+    /// Seconds for which the job was worked on, without those when it was stopped or waited for a
+    /// worker.
+    pub fn duration_s(&self) -> f64 {
+        match self {
+            Self::Bisection(result) => result.duration_s,
+            Self::Pairwise(result) => result.duration_s,
+            Self::CulpritFinder(result) => result.search.duration_s,
+        }
+    }
+
     /// The state of a job with this result.
     pub fn state(&self) -> JobState {
         match self {

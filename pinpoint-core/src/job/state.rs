@@ -14,6 +14,7 @@ use crate::{PairwiseStatus, Status};
 /// been acted on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum JobState {
     /// Waiting to be started or resumed.
     Pending,
@@ -36,6 +37,14 @@ impl JobState {
         Self::Failed,
         Self::Canceled,
     ];
+
+    /// Returns true if no one works on the job, nor is going to, unless it is resumed.
+    pub fn has_ended(self) -> bool {
+        match self {
+            Self::Pending | Self::Running => false,
+            Self::Completed | Self::Failed | Self::Canceled => true,
+        }
+    }
 
     /// Returns true if a job may change from this state to `next`.
     pub fn can_become(self, next: Self) -> bool {

@@ -12,6 +12,7 @@ pub const PAIRWISE_OUTCOME_VERSION: u32 = 1;
 
 /// The findings of a pairwise comparison.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct PairwiseOutcome {
     /// The version of this record, [`PAIRWISE_OUTCOME_VERSION`].
     pub version: u32,
@@ -52,6 +53,7 @@ pub struct PairwiseOutcome {
 /// The answer in a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum PairwiseStatus {
     /// The experiment fails more often, or a chart moved.
     Different,
@@ -64,6 +66,19 @@ pub enum PairwiseStatus {
     Failed,
     /// The comparison was canceled.
     Canceled,
+}
+
+impl PairwiseStatus {
+    /// The written form, the same everywhere.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Different => "different",
+            Self::Same => "same",
+            Self::Unknown => "unknown",
+            Self::Failed => "failed",
+            Self::Canceled => "canceled",
+        }
+    }
 }
 
 /// The comparison of one chart.

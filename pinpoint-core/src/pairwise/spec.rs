@@ -16,6 +16,8 @@ const PUBLISHED_VERSION: u32 = 2;
 
 /// A comparison of two commits in pairs of runs: its sides, its charts, its size.
 ///
+/// Later versions add fields: end a literal with `..PairwiseSpec::new(base, experiment)`.
+///
 /// ```
 /// use pinpoint_core::{CombinedCommit, Commit, PairwiseSpec};
 ///

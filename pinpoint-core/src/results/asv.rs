@@ -26,7 +26,7 @@ use regex::Regex;
 use super::charts::Charts;
 use super::number::{self, Number};
 use super::text::{lines_with_ends, shown};
-use super::{Place, ReadError, Reading};
+use super::{OutputPosition, ReadError, Reading};
 use crate::Direction;
 
 /// A value, its deviation, and its unit or prefix.
@@ -43,9 +43,11 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
     let add = |charts: &mut Charts, index: usize, benchmark: &str, chart: &str, text: &str| {
         match cell(benchmark, text) {
             Some(Cell::Value(value, unit, direction)) => {
-                charts.add_once(chart, vec![value], unit, direction, || Place::Text {
-                    line: index + 1,
-                    column: 1,
+                charts.add_once(chart, vec![value], unit, direction, || {
+                    OutputPosition::Text {
+                        line: index + 1,
+                        column: 1,
+                    }
                 });
             }
             Some(Cell::Failed) => charts.fail(chart, format!("asv says `{text}`")),

@@ -18,7 +18,7 @@ use std::collections::BTreeSet;
 use super::charts::Charts;
 use super::number::{self, Comma, Number};
 use super::text::{column_of, shown};
-use super::{Place, ReadError, Reading};
+use super::{OutputPosition, ReadError, Reading};
 use crate::Direction;
 use crate::unit::convert;
 
@@ -136,7 +136,7 @@ impl Table<'_> {
                 match value(cell, unit, commas) {
                     Some(Number::Finite(value)) => {
                         charts.add_once(&chart, vec![value], Some(unit), Direction::Down, || {
-                            Place::Text {
+                            OutputPosition::Text {
                                 line: row.index + 1,
                                 column: column_of(row.line, cell),
                             }

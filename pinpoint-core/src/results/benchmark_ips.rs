@@ -17,7 +17,7 @@ use regex::Regex;
 use super::charts::Charts;
 use super::number::{self, Number};
 use super::text::{column_of, shown};
-use super::{Place, ReadError, Reading};
+use super::{OutputPosition, ReadError, Reading};
 use crate::Direction;
 
 static RESULT: LazyLock<Option<Regex>> = LazyLock::new(|| {
@@ -48,7 +48,7 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
         match rate {
             Number::Finite(rate) => {
                 charts.add_once(name, vec![rate], Some("i/s"), Direction::Up, || {
-                    Place::Text {
+                    OutputPosition::Text {
                         line: index + 1,
                         column: column_of(line, line.trim_start()),
                     }

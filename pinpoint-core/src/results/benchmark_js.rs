@@ -10,7 +10,7 @@
 use super::charts::Charts;
 use super::number::{self, Number};
 use super::text::{column_of, shown};
-use super::{Place, ReadError, Reading};
+use super::{OutputPosition, ReadError, Reading};
 use crate::Direction;
 
 const UNIT: &str = "ops/sec";
@@ -26,7 +26,7 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
         match rate {
             Number::Finite(rate) if rate > 0.0 => {
                 charts.add_once(name, vec![rate], Some(UNIT), Direction::Up, || {
-                    Place::Text {
+                    OutputPosition::Text {
                         line: index + 1,
                         column: column_of(line, name),
                     }

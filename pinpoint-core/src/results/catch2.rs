@@ -23,7 +23,7 @@ use quick_xml::{Reader, XmlVersion};
 use super::charts::Charts;
 use super::number::{self, Number};
 use super::text::place_at;
-use super::{Place, ReadError, Reading};
+use super::{OutputPosition, ReadError, Reading};
 use crate::Direction;
 
 const ROOTS: [&str; 2] = ["Catch2TestRun", "Catch"];
@@ -149,7 +149,7 @@ fn add(
     charts: &mut Charts,
     chart: &str,
     value: &str,
-    place: impl Fn() -> Place,
+    place: impl Fn() -> OutputPosition,
 ) -> Result<(), ReadError> {
     match number::number(value) {
         Some(Number::Finite(number)) => {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::reading::ReadLines;
-use super::{Place, ReadError, Reading};
+use super::{OutputPosition, ReadError, Reading};
 use crate::{Direction, Series};
 
 /// The charts of one output.
@@ -30,7 +30,7 @@ impl Charts {
         values: Vec<f64>,
         unit: Option<&str>,
         direction: Direction,
-        place: impl FnOnce() -> Place,
+        place: impl FnOnce() -> OutputPosition,
     ) {
         if let Some(index) = values.iter().position(|value| !value.is_finite()) {
             let found = values[index].to_string();
@@ -78,7 +78,7 @@ impl Charts {
         values: Vec<f64>,
         unit: Option<&str>,
         direction: Direction,
-        place: impl FnOnce() -> Place,
+        place: impl FnOnce() -> OutputPosition,
     ) {
         if self.series.contains_key(chart) || self.failed.contains_key(chart) {
             return self.refuse(ReadError::DuplicateChart {

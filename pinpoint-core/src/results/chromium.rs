@@ -39,7 +39,7 @@ use serde::de::IgnoredAny;
 
 use super::charts::Charts;
 use super::document::{self, Entries, Members, Number, Numbers};
-use super::{Place, ReadError, Reading};
+use super::{OutputPosition, ReadError, Reading};
 use crate::Direction;
 
 const NAME: &str = "Chromium";
@@ -186,8 +186,8 @@ pub(super) fn histograms(
     charts.finish("a histogram with sampleValues")
 }
 
-fn place(index: usize) -> Place {
-    Place::Json(format!("/{index}"))
+fn place(index: usize) -> OutputPosition {
+    OutputPosition::Json(format!("/{index}"))
 }
 
 fn name_of_dashboard(histogram: &Histogram, shared: &Shared) -> Result<String, ReadError> {
@@ -288,7 +288,7 @@ fn chart_json(text: &str) -> Result<Reading, ReadError> {
                 None => charts.fail(&name, NO_NUMBER),
                 Some(values) => {
                     charts.add_once(&name, values, content.units.as_deref(), direction, || {
-                        Place::Json(document::pointer(&["charts", &chart, &trace]))
+                        OutputPosition::Json(document::pointer(&["charts", &chart, &trace]))
                     })
                 }
             }

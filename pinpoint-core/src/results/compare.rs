@@ -60,6 +60,7 @@ impl Default for CompareOptions {
 
 /// A comparison of two results.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct ResultsComparison {
     /// Different when one chart is, else unknown when one chart is.
     pub status: Verdict,
@@ -80,6 +81,7 @@ pub struct ResultsComparison {
 
 /// A chart whose values can't be compared.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct DifferentUnits {
     /// The name.
     pub chart: String,
@@ -91,6 +93,7 @@ pub struct DifferentUnits {
 
 /// A chart that both sides have.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct ComparedChart {
     /// The name.
     pub chart: String,
@@ -118,6 +121,7 @@ pub struct ComparedChart {
 
 /// The values of one side.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct SampleSummary {
     /// Their number.
     pub values: usize,

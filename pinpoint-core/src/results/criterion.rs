@@ -18,7 +18,7 @@ use serde::Deserialize;
 use super::charts::Charts;
 use super::document;
 use super::text::utf_8;
-use super::{Place, ReadError, Reading};
+use super::{OutputPosition, ReadError, Reading};
 use crate::Direction;
 
 const BENCHMARK: &str = "new/benchmark.json";
@@ -71,7 +71,7 @@ pub(super) fn read(files: &BTreeMap<String, Vec<u8>>) -> Result<Reading, ReadErr
         let values =
             per_iteration(parse(&sample, sample_text)?).map_err(|error| in_file(&sample, error))?;
         charts.add_once(&full_id, values, Some("ns"), Direction::Down, || {
-            Place::File(id)
+            OutputPosition::File(id)
         });
     }
     charts.finish("a benchmark (NAME/new/benchmark.json and sample.json) in the folder")
@@ -115,7 +115,7 @@ fn per_iteration(sample: Sample) -> Result<Vec<f64>, ReadError> {
                 return Ok(value);
             }
             Err(ReadError::NotFinite {
-                place: Place::Json(format!("/times/{index}")),
+                place: OutputPosition::Json(format!("/times/{index}")),
                 found: format!("{time} ns for {iterations} iterations"),
             })
         });

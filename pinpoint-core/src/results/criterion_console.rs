@@ -14,7 +14,7 @@
 use super::charts::Charts;
 use super::number::{self, Number};
 use super::text::{column_of, shown};
-use super::{Place, ReadError, Reading, UNNAMED};
+use super::{OutputPosition, ReadError, Reading, UNNAMED};
 use crate::Direction;
 use crate::unit::convert;
 
@@ -41,9 +41,11 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
             Some(value) => (value, "ns", Direction::Down),
             None => (value, estimate.unit, Direction::Unknown),
         };
-        charts.add(name, vec![value], Some(unit), direction, || Place::Text {
-            line: index + 1,
-            column: column_of(line, estimate.unit),
+        charts.add(name, vec![value], Some(unit), direction, || {
+            OutputPosition::Text {
+                line: index + 1,
+                column: column_of(line, estimate.unit),
+            }
         });
     }
     charts.finish("lines like `sort  time:   [40.1 ns 40.6 ns 41.2 ns]`")

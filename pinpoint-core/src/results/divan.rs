@@ -16,7 +16,7 @@
 use super::charts::Charts;
 use super::number::{self, Number};
 use super::text::{column_of, shown};
-use super::{Place, ReadError, Reading};
+use super::{OutputPosition, ReadError, Reading};
 use crate::Direction;
 use crate::unit::convert;
 
@@ -69,7 +69,7 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
             Some((Number::Finite(value), unit)) => {
                 let value = convert(value, unit, "ns").unwrap_or(value);
                 charts.add(&chart, vec![value], Some("ns"), Direction::Down, || {
-                    Place::Text {
+                    OutputPosition::Text {
                         line: index + 1,
                         column: column_of(line, median),
                     }

@@ -15,7 +15,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::marker::PhantomData;
 
-use pinpoint_document::{Name, place_of};
+use pinpoint_document::{Name, error_position};
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
@@ -34,7 +34,7 @@ pub(super) fn read<'de, S: DeserializeSeed<'de>>(
 }
 
 fn fault(source: serde_json::Error, text: &str, format: &'static str) -> ReadError {
-    let place = place_of(&source, text);
+    let place = error_position(&source, text);
     if source.is_data() {
         ReadError::Misshapen {
             place,

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use pinpoint_document::Place;
+use pinpoint_document::OutputPosition;
 
 /// The text does not name a format.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -58,7 +58,7 @@ pub enum ReadError {
     #[error(
         "the output is not UTF-8 at {0}; have the benchmark print UTF-8 only, or write its results to a file of their own"
     )]
-    NotUtf8(Place),
+    NotUtf8(OutputPosition),
     /// The output is not one JSON document, or is cut off.
     #[error(
         "the output is not one whole JSON document: {place}: {}; have the benchmark print nothing else, or write the document to a file of its own",
@@ -66,7 +66,7 @@ pub enum ReadError {
     )]
     Json {
         /// The place where reading stopped.
-        place: Place,
+        place: OutputPosition,
         /// The problem there.
         source: serde_json::Error,
     },
@@ -77,7 +77,7 @@ pub enum ReadError {
     )]
     Misshapen {
         /// The place where reading stopped.
-        place: Place,
+        place: OutputPosition,
         /// The program that writes the format.
         format: &'static str,
         /// The problem there.
@@ -89,7 +89,7 @@ pub enum ReadError {
     )]
     Xml {
         /// The place where reading stopped.
-        place: Place,
+        place: OutputPosition,
         /// The problem there.
         problem: String,
     },
@@ -99,7 +99,7 @@ pub enum ReadError {
     )]
     GoLine {
         /// The place where reading stopped.
-        place: Place,
+        place: OutputPosition,
         /// The problem there.
         problem: &'static str,
     },
@@ -129,7 +129,7 @@ pub enum ReadError {
     )]
     NotANumber {
         /// The place.
-        place: Place,
+        place: OutputPosition,
         /// The value found, in words.
         found: String,
     },
@@ -141,7 +141,7 @@ pub enum ReadError {
     )]
     Ambiguous {
         /// The place.
-        place: Place,
+        place: OutputPosition,
         /// The text found.
         found: String,
     },
@@ -151,7 +151,7 @@ pub enum ReadError {
     )]
     NotFinite {
         /// The place.
-        place: Place,
+        place: OutputPosition,
         /// The text found.
         found: String,
     },
@@ -161,7 +161,7 @@ pub enum ReadError {
     )]
     UnitChanged {
         /// The place of the second unit.
-        place: Place,
+        place: OutputPosition,
         /// The chart.
         chart: String,
         /// The first unit, in words.
@@ -175,13 +175,13 @@ pub enum ReadError {
     )]
     DuplicateChart {
         /// The place of the second one.
-        place: Place,
+        place: OutputPosition,
         /// The chart.
         chart: String,
     },
     /// A duplicate key in a JSON object, whose value is ambiguous.
     #[error("{0} is a duplicate key; write each member once")]
-    Duplicate(Place),
+    Duplicate(OutputPosition),
     /// The output is valid, but lacks the value looked for.
     #[error("there is no value for {wanted}{}", Present(.present))]
     NoValue {

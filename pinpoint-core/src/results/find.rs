@@ -14,7 +14,7 @@ use crate::{Aggregate, ChartChoice, Metric, MetricSource, NoMetric, Series, metr
 
 /// The user's choice of the metric.
 #[derive(Debug, Clone, Copy)]
-pub struct Asked<'a> {
+pub struct RequestedMetric<'a> {
     /// The format; [`Format::Auto`] where it was left open.
     pub format: &'a Format,
     /// The charts.
@@ -61,6 +61,18 @@ pub enum FindMetricError {
     Doubt(#[from] MetricDoubt),
 }
 
+impl FindMetricError {
+    /// Returns true if another run of the same build may give a metric.
+    pub fn may_pass(&self) -> bool {
+        match self {
+            Self::Output(error) => !matches!(error, ReadError::NotFinite { .. }),
+            Self::Failed { .. } => true,
+            Self::Charts(error) => error.may_pass(),
+            Self::Doubt(_) => false,
+        }
+    }
+}
+
 /// The metric is in doubt, and the search would be certain of the wrong one.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
@@ -72,7 +84,7 @@ pub enum MetricDoubt {
     )]
     NotRead {
         /// The lines that look like values.
-        unread: Vec<Unread>,
+        unread: Vec<UnreadLine>,
     },
     /// One chart was read, but other lines look like values.
     #[error(
@@ -83,7 +95,7 @@ pub enum MetricDoubt {
         /// The chart.
         chart: String,
         /// The other lines that look like values.
-        unread: Vec<Unread>,
+        unread: Vec<UnreadLine>,
     },
     /// The chart of one run is missing in the next.
     #[error(
@@ -100,7 +112,8 @@ pub enum MetricDoubt {
 
 /// An unread line that looks like a value.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Unread {
+#[non_exhaustive]
+pub struct UnreadLine {
     /// The output that holds it.
     pub source: MetricSource,
     /// Its line.
@@ -108,13 +121,13 @@ pub struct Unread {
 }
 
 /// Lines that look like values, as many as help.
-fn shown(unread: &[Unread]) -> String {
+fn shown(unread: &[UnreadLine]) -> String {
     const MAX_LINES: usize = 5;
     let mut text = match unread.len() {
         1 => "this looks like one:".to_owned(),
         _ => "these look like values:".to_owned(),
     };
-    for Unread { source, value } in unread.iter().take(MAX_LINES) {
+    for UnreadLine { source, value } in unread.iter().take(MAX_LINES) {
         // Writing to a string can't fail.
         let _ = write!(
             text,
@@ -145,7 +158,7 @@ fn shown(unread: &[Unread]) -> String {
 ///
 /// A few walks through the outputs.
 pub fn find_metric(
-    asked: Asked<'_>,
+    asked: RequestedMetric<'_>,
     run: RunOutput<'_>,
 ) -> Result<(Metric, BTreeMap<String, Series>), FindMetricError> {
     let source = match run.file {
@@ -178,7 +191,11 @@ pub fn find_metric(
 
 type FindMetricResult = Result<(Metric, BTreeMap<String, Series>), FindMetricError>;
 
-fn recognized(asked: Asked<'_>, run: RunOutput<'_>, source: MetricSource) -> FindMetricResult {
+fn recognized(
+    asked: RequestedMetric<'_>,
+    run: RunOutput<'_>,
+    source: MetricSource,
+) -> FindMetricResult {
     let is_file = run.file.is_some();
     let of_stderr = || Format::recognize(run.stderr).ok().filter(|_| !is_file);
     let stderr = || unread_in(run.stderr.into(), None, &MetricSource::StandardError);
@@ -240,10 +257,10 @@ fn recognized(asked: Asked<'_>, run: RunOutput<'_>, source: MetricSource) -> Fin
 
 /// A metric that was read, unless these other values make it doubtful.
 fn undoubted(
-    asked: Asked<'_>,
+    asked: RequestedMetric<'_>,
     metric: Metric,
     charts: BTreeMap<String, Series>,
-    others: Vec<Unread>,
+    others: Vec<UnreadLine>,
 ) -> FindMetricResult {
     let is_said = matches!(asked.charts, ChartChoice::Named(_));
     if is_said || others.is_empty() {
@@ -262,7 +279,7 @@ fn undoubted(
 /// A metric with a remark on other values.
 fn remarked(
     (mut metric, charts): (Metric, BTreeMap<String, Series>),
-    others: &[Unread],
+    others: &[UnreadLine],
 ) -> (Metric, BTreeMap<String, Series>) {
     if !others.is_empty() {
         let remark = format!("not all of the output was read: {}", shown(others));
@@ -272,7 +289,11 @@ fn remarked(
 }
 
 /// The run's measures, unless other lines look like values.
-fn doubtful(asked: Asked<'_>, run: RunOutput<'_>, unread: Vec<Unread>) -> FindMetricResult {
+fn doubtful(
+    asked: RequestedMetric<'_>,
+    run: RunOutput<'_>,
+    unread: Vec<UnreadLine>,
+) -> FindMetricResult {
     let is_said =
         matches!(asked.charts, ChartChoice::Named(chart) if run.measures.contains_key(chart));
     if is_said {
@@ -298,13 +319,17 @@ fn doubtful(asked: Asked<'_>, run: RunOutput<'_>, unread: Vec<Unread>) -> FindMe
 }
 
 /// The lines of an output that look like values but are not read in this format.
-fn unread_in(output: Output<'_>, format: Option<&Format>, source: &MetricSource) -> Vec<Unread> {
+fn unread_in(
+    output: Output<'_>,
+    format: Option<&Format>,
+    source: &MetricSource,
+) -> Vec<UnreadLine> {
     let Output::File(content) = output else {
         return Vec::new();
     };
     let unread = unread_values(content, format).into_iter();
     unread
-        .map(|value| Unread {
+        .map(|value| UnreadLine {
             source: source.clone(),
             value,
         })
@@ -312,7 +337,7 @@ fn unread_in(output: Output<'_>, format: Option<&Format>, source: &MetricSource)
 }
 
 fn read(
-    asked: Asked<'_>,
+    asked: RequestedMetric<'_>,
     format: &Format,
     output: Output<'_>,
     source: MetricSource,
@@ -364,23 +389,27 @@ fn read(
         }
         (charts, _) => charts,
     };
-    let asked = Asked { charts, ..asked };
+    let asked = RequestedMetric { charts, ..asked };
     chosen(asked, format, reading.charts.clone(), source, remarks)
 }
 
-fn measured(asked: Asked<'_>, run: RunOutput<'_>, remarks: Vec<String>) -> FindMetricResult {
+fn measured(
+    asked: RequestedMetric<'_>,
+    run: RunOutput<'_>,
+    remarks: Vec<String>,
+) -> FindMetricResult {
     let usual = run.measures.contains_key(run.usual_measure);
     let charts = match asked.charts {
         ChartChoice::Only if usual => ChartChoice::Named(run.usual_measure),
         charts => charts,
     };
-    let asked = Asked { charts, ..asked };
+    let asked = RequestedMetric { charts, ..asked };
     let (measures, source) = (run.measures.clone(), MetricSource::Measured);
     chosen(asked, &Format::Time, measures, source, remarks)
 }
 
 fn chosen(
-    asked: Asked<'_>,
+    asked: RequestedMetric<'_>,
     format: &Format,
     mut charts: BTreeMap<String, Series>,
     source: MetricSource,

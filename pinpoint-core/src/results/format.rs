@@ -65,6 +65,7 @@ impl<'a> From<&'a BTreeMap<String, Vec<u8>>> for Output<'a> {
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
+#[non_exhaustive]
 pub enum Format {
     /// The format that [`Format::recognize`] finds.
     Auto,

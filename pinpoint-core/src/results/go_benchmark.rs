@@ -25,7 +25,7 @@ use std::collections::BTreeMap;
 use super::charts::Charts;
 use super::number::{self, Number};
 use super::text::column_of;
-use super::{Place, ReadError, Reading};
+use super::{OutputPosition, ReadError, Reading};
 use crate::Direction;
 
 /// The unit of the chart that bears only the benchmark's name.
@@ -69,7 +69,7 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
         };
         interrupted = None;
         charts.knows(index);
-        let at = |part| Place::Text {
+        let at = |part| OutputPosition::Text {
             line: index + 1,
             column: column_of(line, part),
         };

@@ -21,7 +21,7 @@ use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, Visitor};
 
 use super::charts::Charts;
 use super::document::{self, Number};
-use super::{Place, ReadError, Reading};
+use super::{OutputPosition, ReadError, Reading};
 use crate::Direction;
 
 /// Members whose numbers are not measurements.
@@ -111,7 +111,7 @@ fn add(
         (Some(failure), _) => charts.fail(chart, failure),
         (None, Some(Number::Finite(value))) => {
             charts.add(chart, vec![value], unit, direction, || {
-                Place::Json(format!("/benchmarks/{index}"))
+                OutputPosition::Json(format!("/benchmarks/{index}"))
             });
         }
         (None, _) => charts.fail(chart, "its value is not a number"),

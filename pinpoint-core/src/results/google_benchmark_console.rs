@@ -17,7 +17,7 @@ use std::collections::BTreeSet;
 use super::charts::Charts;
 use super::number::{self, Number};
 use super::text::{column_of, shown};
-use super::{Place, ReadError, Reading};
+use super::{OutputPosition, ReadError, Reading};
 use crate::Direction;
 
 /// The suffixes of statistics of repetitions after their benchmark's name. A `_cv` is in percent.
@@ -55,7 +55,7 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
             match number {
                 Number::Finite(value) => {
                     charts.add(&chart, vec![value], Some(unit), Direction::Down, || {
-                        Place::Text {
+                        OutputPosition::Text {
                             line: index + 1,
                             column: column_of(line, unit),
                         }

@@ -15,7 +15,7 @@ use super::google_benchmark::RATES;
 use super::google_benchmark_console::is_statistic;
 use super::number::{self, Number};
 use super::text::{lines_with_ends, shown};
-use super::{Place, ReadError, Reading};
+use super::{OutputPosition, ReadError, Reading};
 use crate::Direction;
 
 const FIRST: [&str; 5] = ["name", "iterations", "real_time", "cpu_time", "time_unit"];
@@ -91,9 +91,11 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
                     );
                 }
                 Some(Number::Finite(value)) => {
-                    charts.add(&chart, vec![value], unit, direction, || Place::Text {
-                        line: index + 1,
-                        column: 1,
+                    charts.add(&chart, vec![value], unit, direction, || {
+                        OutputPosition::Text {
+                            line: index + 1,
+                            column: 1,
+                        }
                     });
                 }
                 _ => charts.fail(&chart, "its value is not a number"),

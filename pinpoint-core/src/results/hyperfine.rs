@@ -16,7 +16,7 @@ use serde::Deserialize;
 
 use super::charts::Charts;
 use super::document::{self, Numbers};
-use super::{Place, ReadError, Reading};
+use super::{OutputPosition, ReadError, Reading};
 use crate::Direction;
 
 #[derive(Deserialize)]
@@ -52,7 +52,7 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
             None => match benchmark.times.0.clone() {
                 None => charts.fail(&name, "one of its times is not a number"),
                 Some(times) => charts.add_once(&name, times, Some("s"), Direction::Down, || {
-                    Place::Json(format!("/results/{index}"))
+                    OutputPosition::Json(format!("/results/{index}"))
                 }),
             },
         }

@@ -13,7 +13,7 @@
 use super::charts::Charts;
 use super::number::{self, Number};
 use super::text::{column_of, shown};
-use super::{Place, ReadError, Reading};
+use super::{OutputPosition, ReadError, Reading};
 use crate::Direction;
 use crate::unit::convert;
 
@@ -41,7 +41,7 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
             Some((Number::Finite(value), unit)) => {
                 let value = convert(value, unit, "s").unwrap_or(value);
                 charts.add_once(command, vec![value], Some("s"), Direction::Down, || {
-                    Place::Text {
+                    OutputPosition::Text {
                         line: index + 1,
                         column: column_of(line, unit),
                     }

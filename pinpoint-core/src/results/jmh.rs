@@ -21,7 +21,7 @@ use serde::Deserialize;
 
 use super::charts::Charts;
 use super::document::{self, Members, Number, Numbers};
-use super::{Place, ReadError, Reading};
+use super::{OutputPosition, ReadError, Reading};
 use crate::Direction;
 
 #[derive(Deserialize)]
@@ -61,7 +61,7 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
             "thrpt" => Direction::Up,
             _ => Direction::Down,
         };
-        let place = || Place::Json(format!("/{index}"));
+        let place = || OutputPosition::Json(format!("/{index}"));
         add(
             &mut charts,
             &chart,
@@ -95,7 +95,7 @@ fn add(
     chart: &str,
     metric: Metric,
     direction: Direction,
-    place: impl Fn() -> Place,
+    place: impl Fn() -> OutputPosition,
 ) {
     let values = match (metric.raw_data, metric.raw_data_histogram, metric.score) {
         (Some(forks), _, _) => forks

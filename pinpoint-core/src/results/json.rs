@@ -11,7 +11,7 @@ use std::str::FromStr;
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-use super::{FormatError, Place, ReadError, Reading, UNNAMED, document};
+use super::{FormatError, OutputPosition, ReadError, Reading, UNNAMED, document};
 use crate::Series;
 
 /// The most existing names that a message lists.
@@ -85,7 +85,7 @@ pub(super) fn read(pointer: &JsonPointer, text: &str) -> Result<Reading, ReadErr
         .deserialize(&mut parser)
         .and_then(|walked| parser.end().map(|()| walked))
         .map_err(|source| ReadError::Json {
-            place: pinpoint_document::place_of(&source, text),
+            place: pinpoint_document::error_position(&source, text),
             source,
         })?;
     let at = |remaining: usize| {
@@ -97,7 +97,9 @@ pub(super) fn read(pointer: &JsonPointer, text: &str) -> Result<Reading, ReadErr
             charts: charts(pointer, value)?,
             ..Reading::default()
         }),
-        Walked::Twice { remaining } => Err(ReadError::Duplicate(Place::Json(at(remaining)))),
+        Walked::Twice { remaining } => {
+            Err(ReadError::Duplicate(OutputPosition::Json(at(remaining))))
+        }
         Walked::Missing { remaining, present } => Err(ReadError::NoValue {
             wanted: format!("json:{pointer}"),
             present: present
@@ -237,7 +239,7 @@ fn charts(pointer: &JsonPointer, value: Value) -> Result<BTreeMap<String, Series
             for (name, value) in members {
                 let place = format!("{here}{}", document::pointer(std::slice::from_ref(&name)));
                 if charts.contains_key(&name) {
-                    return Err(ReadError::Duplicate(Place::Json(place)));
+                    return Err(ReadError::Duplicate(OutputPosition::Json(place)));
                 }
                 let values = numbers(&place, value)?;
                 charts.insert(name, unitless(values));
@@ -279,11 +281,11 @@ fn number(place: impl Fn() -> String, value: &Value) -> Result<f64, ReadError> {
     match value {
         Value::Number(number) if number.is_finite() => Ok(*number),
         Value::Number(number) => Err(ReadError::NotFinite {
-            place: Place::Json(place()),
+            place: OutputPosition::Json(place()),
             found: number.to_string(),
         }),
         other => Err(ReadError::NotANumber {
-            place: Place::Json(place()),
+            place: OutputPosition::Json(place()),
             found: other.in_words(),
         }),
     }

@@ -12,7 +12,7 @@
 use super::charts::Charts;
 use super::number::{self, Number};
 use super::text::{column_of, shown};
-use super::{Place, ReadError, Reading};
+use super::{OutputPosition, ReadError, Reading};
 use crate::Direction;
 
 const UNIT: &str = "ns/iter";
@@ -25,7 +25,7 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
             Some((name, Ended::Measured(value))) => {
                 charts.knows(index);
                 charts.add(name, vec![value], Some(UNIT), Direction::Down, || {
-                    Place::Text {
+                    OutputPosition::Text {
                         line: index + 1,
                         column: column_of(line, name),
                     }

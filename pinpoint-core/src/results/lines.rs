@@ -7,7 +7,7 @@ use super::log_prefix::without_prefix;
 use super::number::{self, Comma, Number, Printed};
 use super::only_measure::is_setting;
 use super::text::{column_of, shown};
-use super::{Place, ReadError, Reading};
+use super::{OutputPosition, ReadError, Reading};
 use crate::Direction;
 use crate::is_memory;
 use crate::unit::is_measure;
@@ -30,7 +30,7 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
         else {
             continue;
         };
-        let place = Place::Text {
+        let place = OutputPosition::Text {
             line: index + 1,
             column: column_of(line, value),
         };

@@ -64,11 +64,13 @@ pub use compare::{
 };
 pub use criterion::is_criterion_result;
 pub use error::{FormatError, ReadError};
-pub use find::{Asked, FindMetricError, MetricDoubt, RunOutput, Unread, find_metric, may_change};
+pub use find::{
+    FindMetricError, MetricDoubt, RequestedMetric, RunOutput, UnreadLine, find_metric, may_change,
+};
 pub use format::{Format, Output};
 pub use json::JsonPointer;
 pub use pattern::LinePattern;
-pub use pinpoint_document::Place;
+pub use pinpoint_document::OutputPosition;
 pub use reading::Reading;
 pub use unread::{ReadHint, UnreadValue, unread_values};
 

@@ -7,7 +7,7 @@ use regex::Regex;
 
 use super::charts::Charts;
 use super::number::{self, Number, Printed};
-use super::{FormatError, Place, ReadError, Reading, UNNAMED};
+use super::{FormatError, OutputPosition, ReadError, Reading, UNNAMED};
 use crate::Direction;
 
 /// A regular expression with a group named `value`, and perhaps `name` and
@@ -84,7 +84,7 @@ pub(super) fn read(pattern: &LinePattern, text: &str) -> Result<Reading, ReadErr
                 Some(value) => (value.start(), value.as_str().trim()),
                 None => (found.get_match().start(), ""),
             };
-            let place = Place::Text {
+            let place = OutputPosition::Text {
                 line: index + 1,
                 column: line[..start].chars().count() + 1,
             };

@@ -20,7 +20,7 @@
 use super::charts::Charts;
 use super::number::{self, Number};
 use super::text::{column_of, lines_with_ends, shown};
-use super::{Place, ReadError, Reading};
+use super::{OutputPosition, ReadError, Reading};
 use crate::Direction;
 use crate::unit::convert;
 
@@ -93,7 +93,7 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
                         None => Direction::Unknown,
                     };
                     charts.add_once(&chart, vec![value], counter.unit, direction, || {
-                        Place::Text {
+                        OutputPosition::Text {
                             line: index + 1,
                             column: column_of(line, line.trim_start()),
                         }

@@ -16,7 +16,7 @@ use serde::Deserialize;
 
 use super::charts::Charts;
 use super::document::{self, Numbers};
-use super::{Place, ReadError, Reading};
+use super::{OutputPosition, ReadError, Reading};
 use crate::Direction;
 
 #[derive(Deserialize)]
@@ -44,7 +44,7 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
         Some(Numbers(None)) => charts.fail(&fullname, "one of its rounds is not a number"),
         Some(Numbers(Some(rounds))) => {
             charts.add_once(&fullname, rounds, Some("s"), Direction::Down, || {
-                Place::Json(format!("/benchmarks/{index}"))
+                OutputPosition::Json(format!("/benchmarks/{index}"))
             });
         }
     }

@@ -14,7 +14,7 @@
 use super::charts::Charts;
 use super::number::{self, Number};
 use super::text::{column_of, shown};
-use super::{Place, ReadError, Reading, pytest_durations};
+use super::{OutputPosition, ReadError, Reading, pytest_durations};
 use crate::Direction;
 use crate::unit::convert;
 
@@ -52,7 +52,7 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
         match value {
             Number::Finite(value) => {
                 charts.add_once(name, vec![value], Some("s"), Direction::Down, || {
-                    Place::Text {
+                    OutputPosition::Text {
                         line: index + 1,
                         column: column_of(line, name),
                     }

@@ -15,7 +15,7 @@ use std::collections::BTreeSet;
 use super::charts::Charts;
 use super::number::{self, Number};
 use super::text::{lines_with_ends, shown};
-use super::{Place, ReadError, Reading};
+use super::{OutputPosition, ReadError, Reading};
 use crate::Direction;
 
 const PARTS: [&str; 3] = ["call", "setup", "teardown"];
@@ -45,7 +45,7 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
         match number::number(value) {
             Some(Number::Finite(value)) => {
                 charts.add(&chart, vec![value], Some("s"), Direction::Down, || {
-                    Place::Text {
+                    OutputPosition::Text {
                         line: index + 1,
                         column: 1,
                     }

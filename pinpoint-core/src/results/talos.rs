@@ -28,7 +28,7 @@ use serde::Deserialize;
 use super::charts::Charts;
 use super::document::{self, Members, Number, Numbers};
 use super::text::column_of;
-use super::{Place, ReadError, Reading, not_a_number};
+use super::{OutputPosition, ReadError, Reading, not_a_number};
 use crate::Direction;
 
 const PERFHERDER: &str = "PERFHERDER_DATA: ";
@@ -45,7 +45,7 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
         let Some((_, json)) = line.split_once(marker) else {
             continue;
         };
-        let place = Place::Text {
+        let place = OutputPosition::Text {
             line: index + 1,
             column: column_of(line, json),
         };
@@ -74,7 +74,7 @@ pub(super) fn recognize(text: &str) -> bool {
 /// The place of an error in the document, as one in the log.
 fn moved(error: ReadError, lines: usize, column_of_json: usize) -> ReadError {
     let moved = |place| match place {
-        Place::Text { line: 1, column } => Place::Text {
+        OutputPosition::Text { line: 1, column } => OutputPosition::Text {
             line: lines + 1,
             column: column_of_json + column.saturating_sub(1),
         },
@@ -130,7 +130,7 @@ fn present<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<N
     Number::deserialize(deserializer).map(Some)
 }
 
-fn add_suite(charts: &mut Charts, suite: Suite, place: &Place) {
+fn add_suite(charts: &mut Charts, suite: Suite, place: &OutputPosition) {
     let options = match &suite.extra_options[..] {
         [] => String::new(),
         options => format!(" [{}]", options.join(", ")),
@@ -198,7 +198,7 @@ struct Summary {
     suite: Number,
 }
 
-fn add_test(charts: &mut Charts, test: Test, place: &Place) {
+fn add_test(charts: &mut Charts, test: Test, place: &OutputPosition) {
     let suite = test.testrun.suite;
     let mut add = |chart: &str, values: Option<Vec<f64>>| match values {
         Some(values) => charts.add(chart, values, None, Direction::Unknown, || place.clone()),

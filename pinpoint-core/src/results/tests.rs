@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 
-use super::{Format, FormatError, Place, ReadError, unread_values};
+use super::{Format, FormatError, OutputPosition, ReadError, unread_values};
 use crate::Series;
 
 fn format(text: &str) -> Format {
@@ -29,8 +29,8 @@ fn error(format_text: &str, output: impl AsRef<[u8]>) -> ReadError {
     format(format_text).read(output.as_ref()).unwrap_err()
 }
 
-fn text_place(line: usize, column: usize) -> Place {
-    Place::Text { line, column }
+fn text_place(line: usize, column: usize) -> OutputPosition {
+    OutputPosition::Text { line, column }
 }
 
 mod names {
@@ -328,7 +328,10 @@ mod json {
         ] {
             match error(&format!("json:{pointer}"), DOCUMENT) {
                 ReadError::NotANumber { place, found } => {
-                    assert_eq!((place, found.as_str()), (Place::Json(at.into()), what));
+                    assert_eq!(
+                        (place, found.as_str()),
+                        (OutputPosition::Json(at.into()), what)
+                    );
                 }
                 other => panic!("{pointer}: {other}"),
             }
@@ -394,7 +397,7 @@ mod json {
             ("", r#"{"a": 1, "a": 1}"#, "/a"),
         ] {
             match error(&format!("json:{pointer}"), document) {
-                ReadError::Duplicate(place) => assert_eq!(place, Place::Json(at.into())),
+                ReadError::Duplicate(place) => assert_eq!(place, OutputPosition::Json(at.into())),
                 other => panic!("{document}: {other}"),
             }
         }

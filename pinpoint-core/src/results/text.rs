@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 
-use super::{Place, ReadError};
+use super::{OutputPosition, ReadError};
 
 const ESCAPE: char = '\u{1b}';
 
@@ -130,10 +130,10 @@ fn without_escapes(text: &str) -> String {
 }
 
 /// The place of a byte in a text.
-pub(super) fn place_at(text: &str, byte: usize) -> Place {
+pub(super) fn place_at(text: &str, byte: usize) -> OutputPosition {
     let before = text.get(..byte).unwrap_or(text);
     let last_line = before.rsplit('\n').next().unwrap_or_default();
-    Place::Text {
+    OutputPosition::Text {
         line: before.matches('\n').count() + 1,
         column: last_line.chars().count() + 1,
     }

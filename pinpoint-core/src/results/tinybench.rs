@@ -15,7 +15,7 @@
 use super::charts::Charts;
 use super::number::{self, Number};
 use super::text::{column_of, shown};
-use super::{Place, ReadError, Reading};
+use super::{OutputPosition, ReadError, Reading};
 use crate::Direction;
 use crate::unit::convert;
 
@@ -58,7 +58,7 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
             Some(Number::Finite(value)) => {
                 let value = convert(value, head.unit, "ns").unwrap_or(value);
                 charts.add_once(name, vec![value], Some("ns"), Direction::Down, || {
-                    Place::Text {
+                    OutputPosition::Text {
                         line: index + 1,
                         column: column_of(line, cell),
                     }

@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use super::charts::Charts;
 use super::number::{self, Number};
 use super::text::{column_of, shown};
-use super::{Place, ReadError, Reading};
+use super::{OutputPosition, ReadError, Reading};
 use crate::Direction;
 
 const TITLES: [&str; 11] = [
@@ -54,7 +54,7 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
         match row.hz {
             Number::Finite(hz) if row.has_samples => {
                 charts.add_once(&chart, vec![hz], Some("ops/s"), Direction::Up, || {
-                    Place::Text {
+                    OutputPosition::Text {
                         line: index + 1,
                         column: column_of(line, row.name),
                     }

@@ -14,7 +14,7 @@
 use super::charts::Charts;
 use super::number::{self, Number};
 use super::text::{column_of, lines_with_ends, shown};
-use super::{Place, ReadError, Reading};
+use super::{OutputPosition, ReadError, Reading};
 use crate::Direction;
 use crate::unit::convert;
 
@@ -39,9 +39,11 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
         let chart = format!("{group} {name}");
         match number::number(value) {
             Some(Number::Finite(value)) => {
-                charts.add_once(&chart, vec![value], Some(unit), direction, || Place::Text {
-                    line: index + 1,
-                    column: column_of(line, figure),
+                charts.add_once(&chart, vec![value], Some(unit), direction, || {
+                    OutputPosition::Text {
+                        line: index + 1,
+                        column: column_of(line, figure),
+                    }
                 });
             }
             Some(Number::NotFinite) => charts.fail(&chart, "its value is not a number"),

@@ -10,6 +10,7 @@ use crate::random::SplitMix64;
 /// A search by the searcher that knows the distributions of runs before and
 /// after the change, and that there is exactly one change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Ideal {
     /// It named the commit that changed something.
     pub right: bool,

@@ -6,6 +6,7 @@ use crate::random::SplitMix64;
 
 /// Noise that depends on that of the runs before, in the order in which they are made.
 #[derive(Debug, Clone, Default, PartialEq)]
+#[non_exhaustive]
 pub enum Memory {
     /// Each run scatters on its own.
     #[default]

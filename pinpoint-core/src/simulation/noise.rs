@@ -12,6 +12,7 @@ use crate::random::SplitMix64;
 /// a formula, else the quartiles were found by bisecting the distribution
 /// function, to the last digit. The tests of this file check them.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub enum Noise {
     /// Normal.
     Normal,

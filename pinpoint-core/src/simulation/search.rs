@@ -68,6 +68,7 @@ pub(super) struct Truth {
 
 /// A search that ended, and the correctness of its answer.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Trial {
     /// The answer in a word.
     pub status: Status,

@@ -14,6 +14,7 @@ pub struct Mean {
 
 /// The cost of trials, in runs or in builds.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct Cost {
     /// The mean.
     pub mean: Mean,
@@ -23,6 +24,7 @@ pub struct Cost {
 
 /// The calibration: the stated probabilities of culprits, and the share that was right.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct Calibration {
     /// Culprits that were named with a probability.
     pub culprits: usize,
@@ -34,6 +36,7 @@ pub struct Calibration {
 
 /// The results of many searches of the same scenario.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Summary {
     /// The number of trials.
     pub trials: usize,

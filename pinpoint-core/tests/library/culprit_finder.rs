@@ -103,7 +103,7 @@ impl World {
             }
             Task::Cancel { .. } => Event::Canceled { action: number },
             Task::List { .. } => unreachable!("the range is counted"),
-            Task::FindMetric { .. } => unreachable!("a search knows its metric"),
+            _ => unreachable!("a search knows its metric"),
         }
     }
 

@@ -13,9 +13,9 @@ use std::time::Duration;
 use async_trait::async_trait;
 use pinpoint_core::{
     Bisection, BisectionSpec, BuildReport, BuildRequest, Clock, CombinedCommit, Commit, DriveError,
-    DriveEvent, ExecutorError, InProcess, JobKey, Journal, JournalError, Key, ListRequest, Listing,
-    Located, Outcome, Position, Range, Record, Report, RetryPolicy, RunReport, RunRequest, Series,
-    Status, Stop, Stopped, Strategy, Usage, drive, drive_watched,
+    DriveEvent, Driver, ExecutorError, InProcess, JobKey, Journal, JournalError, Key, ListRequest,
+    Listing, Located, Outcome, Position, Range, Record, Report, RetryPolicy, RunReport, RunRequest,
+    Series, Status, Stop, Stopped, Strategy, Usage, drive,
 };
 use tokio::time::sleep;
 
@@ -350,36 +350,34 @@ async fn finds_the_culprit_and_names_it() {
     .await
     .unwrap();
     assert_eq!(driven.outcome.status, Status::CulpritFound);
-    let found = driven.outcome.culprits[0].commit;
+    let culprit = &driven.outcome.culprits[0];
     let place = Position::Within {
         range: 0,
         offset: SLOW_FROM,
     };
-    assert_eq!(found, place);
-    assert_eq!(
-        driven.engine.names().commit(found),
-        Some(&commit(&SLOW_FROM.to_string()))
-    );
+    assert_eq!(culprit.commit, place);
+    let name = |number: u64| Some(commit(&number.to_string()));
+    assert_eq!(culprit.commit_name, name(SLOW_FROM));
+    assert_eq!(culprit.prior_name, name(SLOW_FROM - 1));
 }
 
 #[tokio::test(start_paused = true)]
 async fn work_starts_in_the_order_asked_for_even_in_a_queue() {
     let world = World::new();
     let mut asked = Vec::new();
-    drive_watched(
-        search(&spec()),
-        &world,
-        &mut Memory::default(),
-        &world,
-        pending(),
-        |moment, _| {
-            if let DriveEvent::Started(action) = moment {
-                asked.push(action.number);
-            }
-        },
-    )
-    .await
-    .unwrap();
+    Driver::new(&world, &world)
+        .drive_watched(
+            search(&spec()),
+            &mut Memory::default(),
+            pending(),
+            |moment, _| {
+                if let DriveEvent::Started(action) = moment {
+                    asked.push(action.number);
+                }
+            },
+        )
+        .await
+        .unwrap();
     assert!(asked.is_sorted());
     assert_eq!(*world.started.lock().unwrap(), asked);
 }
@@ -391,16 +389,12 @@ async fn an_event_is_written_before_the_machine_hears_it() {
         for torn in [Torn::Before, Torn::After] {
             let mut journal = Memory::failing_at(place, torn);
             let mut heard = 0;
-            let error = drive_watched(
-                search(&spec()),
-                &World::new(),
-                &mut journal,
-                &World::new(),
-                pending(),
-                |moment, _| heard += usize::from(matches!(moment, DriveEvent::Recorded { .. })),
-            )
-            .await
-            .unwrap_err();
+            let error = Driver::new(&World::new(), &World::new())
+                .drive_watched(search(&spec()), &mut journal, pending(), |moment, _| {
+                    heard += usize::from(matches!(moment, DriveEvent::Recorded { .. }))
+                })
+                .await
+                .unwrap_err();
             assert!(matches!(error, DriveError::Journal(_)), "{error}");
             assert_eq!(heard, place);
             let mut journal = journal.mended();
@@ -513,20 +507,19 @@ async fn what_is_answered_at_once_is_written_before_more_is_begun() {
         ..World::new()
     };
     let mut steps = Vec::new();
-    drive_watched(
-        search(&spec()),
-        &world,
-        &mut Memory::default(),
-        &world,
-        pending(),
-        |moment, _| match moment {
-            DriveEvent::Started(action) => steps.push(("started", Some(action.number))),
-            DriveEvent::Recorded { record, .. } => steps.push(("happened", record.action())),
-            _ => {}
-        },
-    )
-    .await
-    .unwrap();
+    Driver::new(&world, &world)
+        .drive_watched(
+            search(&spec()),
+            &mut Memory::default(),
+            pending(),
+            |moment, _| match moment {
+                DriveEvent::Started(action) => steps.push(("started", Some(action.number))),
+                DriveEvent::Recorded { record, .. } => steps.push(("happened", record.action())),
+                _ => {}
+            },
+        )
+        .await
+        .unwrap();
     for step in steps.chunks(2) {
         assert!(
             matches!(step, [("started", one), ("happened", other)] if one == other),
@@ -547,22 +540,21 @@ async fn an_interrupt_ends_what_is_under_way_and_writes_nothing() {
             Stop::Detach
         };
         let mut asked = Vec::new();
-        let error = drive_watched(
-            search(&spec()),
-            &world,
-            &mut journal,
-            &world,
-            stop,
-            |moment, _| match moment {
-                DriveEvent::Started(action) => asked.push(action.number),
-                DriveEvent::Recorded { record, .. } => {
-                    asked.retain(|n| Some(*n) != record.action())
-                }
-                _ => {}
-            },
-        )
-        .await
-        .unwrap_err();
+        let error = Driver::new(&world, &world)
+            .drive_watched(
+                search(&spec()),
+                &mut journal,
+                stop,
+                |moment, _| match moment {
+                    DriveEvent::Started(action) => asked.push(action.number),
+                    DriveEvent::Recorded { record, .. } => {
+                        asked.retain(|n| Some(*n) != record.action())
+                    }
+                    _ => {}
+                },
+            )
+            .await
+            .unwrap_err();
         assert!(matches!(error, DriveError::Detached));
         assert_eq!(journal.read(), records[..written]);
         assert!(!asked.is_empty());

@@ -207,7 +207,7 @@ fn mirrored(verdict: &Verdict) -> Verdict {
         Verdict::New => Verdict::Gone,
         Verdict::Gone => Verdict::New,
         Verdict::Moved { with } => Verdict::Moved { with: *with },
-        Verdict::Uncertain => Verdict::Uncertain,
+        other => other.clone(),
     }
 }
 

@@ -1,8 +1,8 @@
 //! Functions that two builds have under other names, in other programs, files and folders.
 
 use pinpoint_core::profile::{
-    CallersMissing, ExplainError, ExplainOptions, Explanation, FunctionChange, Profile, Unmatched,
-    Verdict, explain,
+    CallersMissing, ExplainError, ExplainOptions, Explanation, FunctionChange, Profile,
+    UnmatchedParts, Verdict, explain,
 };
 
 use crate::explain::{find, read};
@@ -316,19 +316,19 @@ fn it_is_noticed_that_little_is_compared() {
     let base = runs(|run| format!("main;a::x {}\nmain;a::y 300\nmain 10\n", 500 + run));
     let other = runs(|run| format!("main;b::x {}\nmain;b::y 300\nmain 10\n", 500 + run));
     let found = with([&base, &other], &[], &[]).unwrap();
-    let parts = Unmatched::of(&found).unwrap().parts;
+    let parts = UnmatchedParts::of(&found).unwrap().parts;
     assert!(
         parts.iter().all(|part| (0.95..1.0).contains(part)),
         "{parts:?}"
     );
     assert_eq!(
-        Unmatched::of(&with([&base, &base], &[], &[]).unwrap()),
+        UnmatchedParts::of(&with([&base, &base], &[], &[]).unwrap()),
         None
     );
     // One new function is no reason to doubt.
     let more = runs(|run| format!("main;a::x {}\nmain;a::y 300\nmain;new 9000\n", 500 + run));
     assert_eq!(
-        Unmatched::of(&with([&base, &more], &[], &[]).unwrap()),
+        UnmatchedParts::of(&with([&base, &more], &[], &[]).unwrap()),
         None
     );
 }

@@ -5,7 +5,8 @@
 use std::collections::BTreeMap;
 
 use pinpoint_core::results::{
-    Asked, FindMetricError, Format, MetricDoubt, Output, ReadError, RunOutput, find_metric,
+    FindMetricError, Format, MetricDoubt, Output, ReadError, RequestedMetric, RunOutput,
+    find_metric,
 };
 use pinpoint_core::{ChartChoice, Direction, Metric, MetricSource, NoMetric, Series};
 
@@ -41,7 +42,7 @@ fn run_printing(stdout: &'static str) -> Run {
 
 impl Run {
     fn find(&self) -> Result<Metric, FindMetricError> {
-        let asked = Asked {
+        let asked = RequestedMetric {
             format: &self.format,
             charts: self.charts,
             aggregate: None,

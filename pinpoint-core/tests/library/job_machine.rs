@@ -79,6 +79,7 @@ fn answer(action: &Action) -> Event {
             second: paired(second, index),
         },
         Task::Cancel { .. } => Event::Canceled { action: number },
+        ref other => panic!("a new task: {other:?}"),
     }
 }
 
@@ -248,6 +249,7 @@ fn a_metric_that_stays_lost_fails_the_job_with_the_reason() {
             JobOutcome::Bisection(outcome) => outcome.stopped,
             JobOutcome::Pairwise(outcome) => outcome.stopped,
             JobOutcome::CulpritFinder(outcome) => outcome.stopped,
+            other => panic!("a new kind: {other:?}"),
         };
         assert!(
             matches!(&stopped, Stopped::Failed { reason, .. } if reason == "bot died"),

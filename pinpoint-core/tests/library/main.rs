@@ -7,6 +7,7 @@ mod adaptive_strategy;
 mod api_messages;
 #[cfg(feature = "api")]
 mod api_requests;
+mod commit_names;
 mod culprit_finder;
 mod drive;
 mod drive_calls;

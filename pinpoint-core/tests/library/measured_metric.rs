@@ -10,7 +10,7 @@ use pinpoint_core::{
     BisectionSpec, ChartChoice, CombinedCommit, Commit, CulpritFinderSpec, Direction, Engine,
     FindMetric, JobKey, JobMachine, JobSpec, Machine, Measure, Metric, MetricSource, NoMetric,
     PairReport, PairwiseSpec, Range, Record, Report, Request, RunReport, Series, Strategy,
-    metric_of,
+    deciding_chart, metric_of,
 };
 use pinpoint_core::{BuildReport, Listing, Located};
 
@@ -283,6 +283,43 @@ fn a_chart_decides_if_it_is_named_or_the_only_one() {
         every.remarks,
         ["`b` was not compared: the values of a run have no geometric-mean"]
     );
+}
+
+#[test]
+fn the_chart_of_the_job_is_before_that_of_the_run_and_the_only_one() {
+    assert_eq!(deciding_chart(Some("a"), Some("b"), ["c"]), Some("a"));
+    assert_eq!(deciding_chart(None, Some("b"), ["c"]), Some("b"));
+    assert_eq!(deciding_chart(None, None, ["c"]), Some("c"));
+    assert_eq!(deciding_chart(None, None, ["c", "d"]), None);
+    assert_eq!(deciding_chart(None, None, []), None);
+}
+
+#[test]
+fn only_a_run_without_values_may_give_a_metric_another_time() {
+    let charts = RunReport::new(0).value("a", 1.0).value("b", 2.0).charts;
+    let may_pass = |choice, charts: &BTreeMap<_, _>, aggregate: &str| {
+        let error = metric_of(choice, charts, aggregate.parse().ok()).unwrap_err();
+        error.may_pass()
+    };
+    assert!(may_pass(ChartChoice::Only, &BTreeMap::new(), "mean"));
+    assert!(may_pass(ChartChoice::Named("a"), &BTreeMap::new(), "mean"));
+    assert!(!may_pass(ChartChoice::Named("c"), &charts, "mean"));
+    assert!(!may_pass(ChartChoice::Only, &charts, "mean"));
+    assert!(!may_pass(ChartChoice::Named("a"), &charts, "std"));
+}
+
+#[test]
+fn a_spec_says_which_charts_it_chooses_among() {
+    let range = || Range::Counted { between: 3 };
+    let bisection = JobSpec::from(BisectionSpec::new(range()));
+    assert_eq!(bisection.chart_choice(), ChartChoice::Only);
+    let named = JobSpec::from(BisectionSpec {
+        chart: Some("time".into()),
+        ..BisectionSpec::new(range())
+    });
+    assert_eq!(named.chart_choice(), ChartChoice::Named("time"));
+    let pairs = JobSpec::from(PairwiseSpec::new(commit(0), commit(1)));
+    assert_eq!(pairs.chart_choice(), ChartChoice::Every);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use pinpoint_core::{
     Bisection, BisectionSpec, Event, Machine, Outcome, Position, Range, Status, Stopped, Strategy,
-    Task, Unchanged,
+    Task,
 };
 
 const BOTH: [Strategy; 2] = [Strategy::Adaptive, Strategy::Pinpoint];
@@ -124,12 +124,11 @@ fn ends_that_are_the_same_need_no_run() {
         assert_eq!(search.outcome.stopped, Stopped::Decided);
         assert_eq!(search.outcome.runs, 0);
         assert_eq!(search.outcome.candidates, []);
-        let all = Unchanged {
-            after: Position::Lower,
-            last: Position::Higher,
-            commits: 4,
+        let [all] = &search.outcome.unchanged[..] else {
+            panic!("{:?}", search.outcome.unchanged)
         };
-        assert_eq!(search.outcome.unchanged, [all]);
+        assert_eq!((all.after, all.last), (Position::Lower, Position::Higher));
+        assert_eq!(all.commits, 4);
     }
 }
 

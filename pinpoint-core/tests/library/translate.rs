@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use pinpoint_core::translate::{Reading, accept, essential, event};
+use pinpoint_core::translate::{ReadingSettings, accept, essential, event};
 use pinpoint_core::{
     Aggregate, Charts, Event, Record, RecordVersion1, Report, RunReport, Series, Task, Usage,
 };
@@ -16,8 +16,8 @@ fn series(values: &[f64]) -> Series {
     }
 }
 
-fn reading(charts: Charts, aggregate: Option<&str>) -> Reading {
-    Reading {
+fn reading(charts: Charts, aggregate: Option<&str>) -> ReadingSettings {
+    ReadingSettings {
         charts,
         aggregate: aggregate.map(|name| name.parse::<Aggregate>().unwrap()),
         created: 1_000,
@@ -29,7 +29,10 @@ fn time() -> Charts {
 }
 
 /// The machine's view of a run: its values, or the reason for its failure.
-fn heard(report: RunReport, reading: &Reading) -> Result<BTreeMap<String, Vec<f64>>, String> {
+fn heard(
+    report: RunReport,
+    reading: &ReadingSettings,
+) -> Result<BTreeMap<String, Vec<f64>>, String> {
     let report = accept(&reading.charts, Report::Ran(report));
     // Journaled reports can be read again, and mean the same.
     let record = Record::Reported { action: 7, report };

@@ -36,6 +36,7 @@ impl From<Source> for Dependency {
 /// The source of a dependency.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Source {
     /// A git repository, which can be followed.
     Git {

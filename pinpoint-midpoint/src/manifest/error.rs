@@ -3,6 +3,7 @@
 /// A manifest cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{file}, line {line}, column {column}: {problem}")]
+#[non_exhaustive]
 pub struct ManifestError {
     /// The file: see [`Manifest::file`](super::Manifest::file).
     pub file: &'static str,

@@ -30,12 +30,6 @@ _OF_RUN_COMMAND = {
     "allow_outside_reads",
 }
 WITH_RESUME = {"run", "build", "executor", "resume", "timeout", "state_dir", "progress", "bar"}
-# Arguments that not every function of this module takes.
-UNASKED: dict[str, Any] = {
-    "magnitude": None, "strategy": "adaptive", "confidence": 0.95, "max_runs": None,
-    "max_builds": None, "build_cost": 1.0, "priors": None, "skip": (), "paths": (),
-    "pairs": 30, "early_stopping": False,
-}
 KINDS = {"bisect": "bisection", "pairwise": "pairwise", "culprit": "culprit_finder"}
 
 

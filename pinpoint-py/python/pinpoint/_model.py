@@ -178,6 +178,9 @@ class Culprit(NamedTuple):
     alternatives : tuple of Commit
         The other commits that may be to blame, oldest first: they conflict with one
         another, so that they could not be measured one by one.
+    rolled_by : Commit or None
+        Of a commit of a dependency: the commit of the main repository whose roll brought
+        it in, or took it back.
     """
 
     commit: CombinedCommit
@@ -188,6 +191,7 @@ class Culprit(NamedTuple):
     undone: bool = False
     confirmation: PairwiseOutcome | None = None
     alternatives: tuple[Commit, ...] = ()
+    rolled_by: Commit | None = None
 
     def _repr_html_(self) -> str:
         return table(str(self.blamed), self._asdict().items())
@@ -373,8 +377,9 @@ class JobOutcome(NamedTuple):
                 ),
                 # Older jobs lack these.
                 found.get("undone", False),
-                _pairs(found.get("confirmation")),
+                _pairs(found.get("confirmation"), document["unit"]),
                 tuple(Commit._of(commit) for commit in found.get("alternatives", ())),
+                Commit._of(found["rolled_by"]) if found.get("rolled_by") else None,
             )
 
         posterior = document.get("posterior") or document
@@ -397,7 +402,7 @@ class JobOutcome(NamedTuple):
                 Measurement(state(it["commit"]), tuple(it["values"]), it["failures"])
                 for it in document.get("measurements", ())
             ),
-            _pairs(document.get("verification")),
+            _pairs(document.get("verification"), document["unit"]),
             tuple(culprit(found) for found in document.get("unconfirmed", ())),
             largest and LargestChange(**largest),
             MeasuredMetric._of(document.get("metric")),
@@ -452,10 +457,13 @@ def _side(document: dict[str, Any]) -> CombinedCommit:
     return CombinedCommit._of(document.get("commit", document))
 
 
-def _pairs(document: dict[str, Any] | None) -> PairwiseOutcome | None:
-    if document is not None and "comparison" in document:
-        document = document["comparison"]
-    return None if document is None else _pinpoint.pairwise_outcome(json.dumps(document))
+def _pairs(document: dict[str, Any] | None, unit: str | None) -> PairwiseOutcome | None:
+    """A comparison of the chart that decided, whose unit is known only to the whole."""
+    document = document and document.get("comparison", document)
+    if document is None:
+        return None
+    found = _pinpoint.pairwise_outcome(json.dumps(document))
+    return found._replace(charts=tuple(chart._replace(unit=unit) for chart in found.charts))
 
 
 class PairwiseJobOutcome(NamedTuple):

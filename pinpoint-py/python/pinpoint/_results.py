@@ -436,6 +436,8 @@ class ChartComparison(NamedTuple):
         The reason for a missing comparison.
     unit : str or None
         The unit of its values, if a command gave it.
+    direction : str
+        The better direction: ``"up"``, ``"down"`` or ``"unknown"``.
     """
 
     chart: str
@@ -447,6 +449,7 @@ class ChartComparison(NamedTuple):
     surplus_pairs: int
     error: str | None
     unit: str | None = None
+    direction: Literal["up", "down", "unknown"] = "unknown"
 
     def _repr_html_(self) -> str:
         return table(self.chart, self._asdict().items())

@@ -11,15 +11,15 @@ use pinpoint_backends::local::{CheckoutPair, LocalExecutor};
 use pinpoint_core::job::{Blamed, ResultError, ResultSource};
 use pinpoint_core::{
     BuildReport, BuildRequest, CombinedCommit, Commit, ExecutorError, FindMetricRequest, InProcess,
-    Key, ListRequest, Listing, Located, Metric, PairReport, RunPairRequest, RunReport, RunRequest,
-    Series,
+    JobSpec, Key, ListRequest, Listing, Located, Metric, PairReport, RunPairRequest, RunReport,
+    RunRequest, Series,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tokio::sync::watch;
 
 use super::bridge::Bridge;
-use super::good_end::{ATTEMPTS, GoodEndError, GoodEndRuns, RequestedCharts};
+use super::good_end::{ATTEMPTS, GoodEndError, metric_at_good_end};
 
 /// Left next to a work tree when Python's function has built there.
 const BUILT: &str = "built-by-python";
@@ -34,8 +34,8 @@ pub(super) struct PythonExecutor {
     runs: bool,
     /// Commits not to try, when no `local` knows them.
     skip: Vec<String>,
-    /// The charts that Python's runs are expected to give.
-    wanted: RequestedCharts,
+    /// The question, which says what Python's runs are expected to give.
+    spec: JobSpec,
     /// Commits that Python has built in this process.
     built: Mutex<BTreeSet<CombinedCommit>>,
     /// Set when something was refused, which pauses the job.
@@ -97,7 +97,7 @@ impl PythonExecutor {
         local: Option<LocalExecutor>,
         (builds, runs): (bool, bool),
         skip: Vec<String>,
-        wanted: RequestedCharts,
+        spec: JobSpec,
     ) -> Self {
         Self {
             bridge,
@@ -105,7 +105,7 @@ impl PythonExecutor {
             builds,
             runs,
             skip,
-            wanted,
+            spec,
             built: Mutex::default(),
             refused: watch::Sender::new(false),
         }
@@ -235,15 +235,18 @@ impl PythonExecutor {
         if let Some(local) = self.local.as_ref().filter(|_| !self.runs) {
             return local.find_metric(request).await;
         }
-        let mut seen = GoodEndRuns::default();
+        let mut last = String::new();
         for _ in 0..ATTEMPTS {
             let report = self.run_commit(key, commit, None).await?;
-            let found = seen.metric(&self.wanted, *aggregate, report);
-            if let Some(metric) = found.map_err(refused)? {
-                return Ok(metric);
+            match metric_at_good_end(&self.spec, *aggregate, commit, report).map_err(refused)? {
+                Ok(metric) => return Ok(metric),
+                Err(reason) => last = reason,
             }
         }
-        Err(refused(seen.error(&self.wanted, commit)))
+        Err(refused(GoodEndError::Fails {
+            commit: commit.main.git_hash.clone(),
+            reason: last,
+        }))
     }
 
     async fn list_there(&self, request: &ListRequest) -> Result<Listing, ExecutorError> {

@@ -4,10 +4,10 @@ use std::error::Error;
 use std::fmt::Display;
 
 use pinpoint_backends::job::JobError;
-use pinpoint_backends::local::{LocalError, RepositoryError};
+use pinpoint_backends::local::{LFS_PULL, LocalError, MirrorError, RepositoryError};
 use pinpoint_backends::store::{LockError, StoreError};
 use pinpoint_core::results::MetricDoubt;
-use pinpoint_core::{DriveError, SpecError};
+use pinpoint_core::{DriveError, NoMetric, SpecError};
 use pinpoint_midpoint::{HistoryError, MidpointError};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -68,7 +68,7 @@ fn advised(error: &impl Display, advice: Option<impl Display>) -> String {
 
 fn on_local(error: &LocalError) -> Option<String> {
     Some(match error {
-        LocalError::Charts(_) => "chart=".into(),
+        LocalError::Charts(error) => on_charts(error)?.into(),
         LocalError::Doubt(MetricDoubt::OtherValues { .. }) => {
             "chart=, or format=\"regex:…\"".into()
         }
@@ -78,8 +78,15 @@ fn on_local(error: &LocalError) -> Option<String> {
         LocalError::Doubt(_) => "format=\"regex:…\"".into(),
         LocalError::MeasureOfOutput => "format= and results=, or measure=".into(),
         LocalError::NoSuchProcessor { .. } => "cpu=".into(),
+        LocalError::CommandNotExecutable { .. } => "as in run=[\"sh\", …]".into(),
+        LocalError::GoodFails {
+            hint: Some(hint), ..
+        } if hint.contains(LFS_PULL) => format!("build={LFS_PULL:?}"),
+        LocalError::ResultsOutside { .. } => "results=".into(),
+        LocalError::OutsideRead(_) => "allow_outside_reads=True, if that is meant".into(),
         LocalError::NoInstructionCounter { .. } => "measure=\"user\" needs neither".into(),
-        LocalError::NotAvailable { repository } => clone_of(repository),
+        LocalError::NotAvailable { repository }
+        | LocalError::Mirror(MirrorError::NotPermitted { url: repository }) => clone_of(repository),
         LocalError::Midpoint(MidpointError::History(HistoryError::UnknownRepository {
             repository,
             ..
@@ -90,6 +97,34 @@ fn on_local(error: &LocalError) -> Option<String> {
     })
 }
 
+fn on_charts(error: &NoMetric) -> Option<&'static str> {
+    match error {
+        NoMetric::NoSuchChart { .. } => Some("chart="),
+        NoMetric::ManyCharts { .. } => {
+            Some("chart=; pinpoint.pairwise compares all charts of two commits")
+        }
+        NoMetric::NoAggregate { .. } => Some("aggregate="),
+        _ => None,
+    }
+}
+
+/// The error, with the keyword that has the invalid value.
+pub(crate) fn spec_message(error: &SpecError) -> String {
+    let keyword = match error {
+        SpecError::Confidence(_) => Some("confidence="),
+        SpecError::Magnitude(_) => Some("magnitude="),
+        SpecError::Budget { what: "builds", .. } => Some("max_builds="),
+        SpecError::Budget { .. } => Some("max_runs="),
+        SpecError::Pairs { .. } => Some("pairs="),
+        SpecError::BuildCost(_) => Some("build_cost="),
+        SpecError::PriorsLength { .. } | SpecError::Prior { .. } | SpecError::PriorsSum => {
+            Some("priors=")
+        }
+        _ => None,
+    };
+    advised(error, keyword)
+}
+
 fn clone_of(repository: &str) -> String {
     format!("repositories={{{repository:?}: …}}")
 }
@@ -98,7 +133,7 @@ fn on_repository(error: &RepositoryError) -> Option<&'static str> {
     match error {
         RepositoryError::NotARepository { .. } => Some("repo="),
         RepositoryError::NothingTouches { .. } => Some("paths="),
-        RepositoryError::Reversed { .. } => Some("direction="),
+        RepositoryError::Reversed { .. } => Some("good=, bad=, direction="),
         _ => None,
     }
 }
@@ -129,7 +164,7 @@ impl From<RepositoryError> for Failure {
 
 impl From<SpecError> for Failure {
     fn from(error: SpecError) -> Self {
-        Self::Value(error.to_string())
+        Self::Value(spec_message(&error))
     }
 }
 

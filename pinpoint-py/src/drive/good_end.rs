@@ -4,35 +4,11 @@
 //! the function is called there first, without counting the runs, until it gives a
 //! value: [`ATTEMPTS`] times at most.
 
-use std::collections::BTreeSet;
-
 use pinpoint_core::{
-    Aggregate, ChartChoice, CombinedCommit, JobSpec, Metric, MetricSource, NoMetric, RunReport,
-    metric_of,
+    Aggregate, CombinedCommit, JobSpec, Metric, MetricSource, NoMetric, RunReport, metric_of,
 };
 
 pub(super) const ATTEMPTS: u32 = 3;
-
-/// The charts that a job is about.
-#[derive(Debug, Clone)]
-pub(super) enum RequestedCharts {
-    /// The one of this name, or the only one there is.
-    One(Option<String>),
-    Every,
-}
-
-impl RequestedCharts {
-    pub(super) fn from_spec(spec: &JobSpec) -> Self {
-        match spec {
-            JobSpec::Bisection(spec) => Self::One(spec.chart.clone()),
-            JobSpec::CulpritFinder(spec) => Self::One(spec.bisection.chart.clone()),
-            JobSpec::Pairwise(spec) => match &spec.chart {
-                Some(chart) => Self::One(Some(chart.clone())),
-                None => Self::Every,
-            },
-        }
-    }
-}
 
 /// The metric cannot be found.
 #[derive(Debug, thiserror::Error)]
@@ -47,8 +23,7 @@ pub(crate) enum GoodEndError {
     )]
     Fails { commit: String, reason: String },
     #[error(
-        "the run gives no chart `{chart}` at the good end {commit}, {tries} of {tries} times; it gives {existing}: name one of those with `chart`",
-        tries = ATTEMPTS
+        "the run gives no chart `{chart}` at the good end {commit}; it gives {existing}: name one of those with `chart`"
     )]
     NoChart {
         commit: String,
@@ -61,63 +36,34 @@ pub(crate) enum GoodEndError {
     NoMetric(NoMetric),
 }
 
-/// The results of the runs at the good end so far.
-#[derive(Debug, Default)]
-pub(super) struct GoodEndRuns {
-    reason: String,
-    charts: BTreeSet<String>,
-}
-
-impl GoodEndRuns {
-    /// The metric, if this run gives it.
-    pub(super) fn metric(
-        &mut self,
-        wanted: &RequestedCharts,
-        aggregate: Option<Aggregate>,
-        report: RunReport,
-    ) -> Result<Option<Metric>, GoodEndError> {
-        if let Some(reason) = report.failure {
-            self.reason = reason;
-            return Ok(None);
-        }
-        let choice = match wanted {
-            RequestedCharts::One(name) => ChartChoice::named_or_only(name.as_deref()),
-            RequestedCharts::Every => ChartChoice::Every,
-        };
-        match metric_of(choice, &report.charts, aggregate) {
-            Ok(metric) => Ok(Some(Metric {
-                source: Some(MetricSource::Function),
-                ..metric
-            })),
-            // Another run may have it.
-            Err(NoMetric::NoSuchChart { existing, .. }) => {
-                self.charts.extend(existing);
-                Ok(None)
-            }
-            Err(NoMetric::NoValues) => Ok(None),
-            Err(NoMetric::ManyCharts { existing }) => Err(GoodEndError::ManyCharts {
-                existing: existing.join(", "),
-            }),
-            Err(error) => Err(GoodEndError::NoMetric(error)),
-        }
+/// The metric that a run at the good end gives; or the reason why another run may give one.
+pub(super) fn metric_at_good_end(
+    spec: &JobSpec,
+    aggregate: Option<Aggregate>,
+    commit: &CombinedCommit,
+    report: RunReport,
+) -> Result<Result<Metric, String>, GoodEndError> {
+    if let Some(reason) = report.failure {
+        return Ok(Err(reason));
     }
-
-    /// The reason that no run gave a metric.
-    pub(super) fn error(self, wanted: &RequestedCharts, commit: &CombinedCommit) -> GoodEndError {
-        let commit = commit.main.git_hash.clone();
-        match wanted {
-            RequestedCharts::One(Some(chart)) if !self.charts.is_empty() => {
-                let existing: Vec<_> = self.charts.iter().map(|it| format!("`{it}`")).collect();
-                GoodEndError::NoChart {
-                    commit,
-                    chart: chart.clone(),
-                    existing: existing.join(", "),
-                }
-            }
-            _ => GoodEndError::Fails {
-                commit,
-                reason: self.reason,
-            },
-        }
+    let listed = |names: Vec<String>| {
+        let quoted = names.iter().map(|name| format!("`{name}`"));
+        quoted.collect::<Vec<_>>().join(", ")
+    };
+    match metric_of(spec.chart_choice(), &report.charts, aggregate) {
+        Ok(metric) => Ok(Ok(Metric {
+            source: Some(MetricSource::Function),
+            ..metric
+        })),
+        Err(error) if error.may_pass() => Ok(Err(error.to_string())),
+        Err(NoMetric::NoSuchChart { chart, existing }) => Err(GoodEndError::NoChart {
+            commit: commit.main.git_hash.clone(),
+            chart,
+            existing: listed(existing),
+        }),
+        Err(NoMetric::ManyCharts { existing }) => Err(GoodEndError::ManyCharts {
+            existing: existing.join(", "),
+        }),
+        Err(error) => Err(GoodEndError::NoMetric(error)),
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pinpoint_backends::job::{
-    self, JobConfig, JobError, TakenJob, Worker, kind_of, open_local, spec_of,
+    self, CancelOptions, JobConfig, JobError, TakenJob, Worker, kind_of, open_local, spec_of,
 };
 use pinpoint_backends::store::{CancelRequest, Job, JobId, JobStore, LockError, StoreError};
 use pinpoint_backends::{job_dir, owner};
@@ -18,7 +18,6 @@ use tokio::sync::Notify;
 use super::bridge::Bridge;
 use super::executor::PythonExecutor;
 use super::failure::Failure;
-use super::good_end::RequestedCharts;
 use super::outcome::document;
 use super::progress;
 use super::search::{Search, host};
@@ -47,8 +46,8 @@ pub(super) async fn run(
     let new = request.search.take().map(Search::into_job).transpose()?;
     let found = with_store(&request.state_dir, async |store| {
         let id = match (&request.resume, new) {
-            (Some(id), _) => store.get(id).await?.id,
-            (None, Some(new)) => store.create(&new).await?,
+            (Some(id), _) => store.jobs().find(&id.parse()?).await?.id,
+            (None, Some(new)) => store.jobs().create(&new).await?,
             (None, None) => return Err(Failure::Value("there is nothing to do".into())),
         };
         bridge.tell("job", 0, &id);
@@ -90,7 +89,7 @@ async fn work(
         return Err(Failure::Value(format!(
             "job {} was begun by another function; continue it with pinpoint.{}(resume={:?}, …)",
             job.id,
-            function_of(kind),
+            kind.command(),
             job.id.as_str()
         )));
     }
@@ -142,15 +141,6 @@ async fn work(
     document(store, job, json!(result?)).await
 }
 
-/// The function of the module that drives jobs of this kind.
-fn function_of(kind: JobKind) -> &'static str {
-    match kind {
-        JobKind::Pairwise => "pairwise",
-        JobKind::CulpritFinder => "culprit",
-        _ => "bisect",
-    }
-}
-
 /// Checks that Python has the functions that it had before.
 fn check_functions(config: &JobConfig, request: &Request) -> Result<(), Failure> {
     if config.luci.is_some() {
@@ -196,7 +186,7 @@ fn open(
     let local = (config.local.as_ref())
         .map(|local| open_local(local, &request.state_dir, &job.id))
         .transpose()?;
-    let wanted = RequestedCharts::from_spec(&spec_of(job)?);
+    let spec = spec_of(job)?;
     let (builds, runs) = (config.builds, config.runs);
     let bridge = Arc::clone(bridge);
     Ok(PythonExecutor::new(
@@ -204,7 +194,7 @@ fn open(
         local,
         (builds, runs),
         config.skip,
-        wanted,
+        spec,
     ))
 }
 
@@ -215,25 +205,20 @@ pub(crate) async fn try_to_cancel(
     store: &JobStore,
     job: &str,
 ) -> Result<Option<JobState>, Failure> {
-    let id = store.get(job).await?.id;
+    let id = store.jobs().find(&job.parse()?).await?.id;
     let owner = owner(state_dir, &host()).map_err(Failure::job)?;
     let request = CancelRequest {
         by: whoami::username().unwrap_or_default(),
         ..CancelRequest::default()
     };
-    let patience = Duration::ZERO;
-    match job::cancel(
-        store,
-        &id,
-        &owner,
+    let options = CancelOptions {
+        owner: &owner,
         state_dir,
-        patience,
-        &request,
-        None,
-        |_| {},
-    )
-    .await
-    {
+        patience: Duration::ZERO,
+        request: &request,
+        worker: None,
+    };
+    match job::cancel(store, &id, &options, |_| {}).await {
         Err(
             JobError::Locked(LockError::Held { .. }) | JobError::Store(StoreError::Leased { .. }),
         ) => Ok(None),

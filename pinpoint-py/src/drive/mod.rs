@@ -19,7 +19,7 @@ use pyo3::prelude::*;
 use tokio::sync::Notify;
 
 use self::bridge::Bridge;
-pub(crate) use self::failure::Failure;
+pub(crate) use self::failure::{Failure, spec_message};
 pub(crate) use self::job::{try_to_cancel, with_store};
 pub(crate) use self::outcome::{document, explained};
 

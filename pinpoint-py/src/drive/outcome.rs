@@ -49,10 +49,10 @@ pub(crate) fn explained(mut result: Value) -> Result<Value, serde_json::Error> {
 
 /// The measurements, in the order of the commits.
 async fn measurements(store: &JobStore, job: &Job) -> Result<Vec<Measurement>, Failure> {
-    let mut journal = store.journal(&job.id).await?;
+    let mut journal = store.journals().open(&job.id).await?;
     let records = journal.records().await?;
     // Its current form: the configuration of an early version is renewed when a job begins.
-    let job = store.get(job.id.as_str()).await?;
+    let job = store.jobs().get(&job.id).await?;
     let machine = machine_of(&job, records.is_empty())?;
     let mut engine = Engine::new(journal.job(), machine);
     let (mut all, mut places) = (Vec::<Measurement>::new(), Vec::new());

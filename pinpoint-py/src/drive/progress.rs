@@ -62,6 +62,7 @@ pub(super) fn tell(
             Search::Bisection(search) => of_bisection(search),
             Search::Pairwise(search) => of_pairwise(search),
             Search::CulpritFinder(search) => of_culprit_finder(search),
+            _ => Progress::default(),
         };
         if is_finished {
             progress.runs_to_come = 0;

@@ -6,29 +6,17 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-use pinpoint_backends::job::{JobConfig, new_job};
-use pinpoint_backends::local::{
-    CpuList, LocalConfig, MeasureChoice, Repository, RunMeasure, limits,
-};
+use pinpoint_backends::job::{JobConfig, JobRequest, RequestedMeasure};
+use pinpoint_backends::local::{CpuList, LocalConfig, Repository};
 use pinpoint_backends::store::NewJob;
 use pinpoint_core::{
     Aggregate, BisectionSpec, CULPRIT_FINDER_SPEC_VERSION, CombinedCommit, Commit,
-    CulpritFinderSpec, Direction, FindMetric, JobKind, JobSpec, Limits, Magnitude, PairwiseSpec,
-    Range, Strategy, suspicion,
+    CulpritFinderSpec, Direction, JobKind, JobSpec, Magnitude, PairwiseSpec, Range, Strategy,
+    suspicion,
 };
 use serde::Deserialize;
 
 use super::failure::Failure;
-
-/// The measure that decides.
-#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum Measure {
-    /// The one that separates the ends best.
-    Auto,
-    #[serde(untagged)]
-    Named(RunMeasure),
-}
 
 /// The arguments of `bisect`, `pairwise` and `culprit`. Missing ones have their defaults.
 #[derive(Debug, Deserialize)]
@@ -45,7 +33,7 @@ pub(super) struct Search {
     command: Vec<String>,
     build: Option<String>,
     format: String,
-    measure: Option<Measure>,
+    measure: Option<RequestedMeasure>,
     results: Option<PathBuf>,
     aggregate: Option<String>,
     chart: Option<String>,
@@ -91,10 +79,7 @@ enum Priors {
 
 impl Search {
     /// Checks the search, and turns it into a job.
-    pub(super) fn into_job(mut self) -> Result<NewJob, Failure> {
-        if let Some(Measure::Named(measure)) = self.measure {
-            self.chart = Some(measure.chart().into());
-        }
+    pub(super) fn into_job(self) -> Result<NewJob, Failure> {
         let repository = (self.repo.as_deref())
             .map(Repository::discover)
             .transpose()?;
@@ -109,29 +94,24 @@ impl Search {
             }
             None => (Commit::new("", &*self.good), Commit::new("", &*self.bad)),
         };
-        let (title, benchmark) = (self.title.clone(), self.benchmark.clone());
         let priors = self.weights(repository.as_ref(), &good, &bad)?;
         let spec = self.spec(good.clone().into(), bad.clone().into(), priors)?;
-        let mut config = JobConfig {
-            find_metric: Some(FindMetric {
-                directions: self.direction.is_none(),
-                only_chart: self.measure == Some(Measure::Auto),
-            }),
-            builds: self.builds,
-            runs: self.runs,
-            ..JobConfig::default()
+        let request = match &repository {
+            Some(repository) => JobRequest::local(spec, self.local(repository, &good, &bad)?),
+            None => JobRequest::new(spec, JobConfig::default()),
         };
-        match &repository {
-            Some(repository) => config.local = Some(self.local(repository, &good, &bad)?),
-            None => config.skip = self.skip,
+        let request = request.with_direction(self.direction);
+        let mut request = request.with_measure(self.measure)?;
+        if repository.is_none() {
+            request.config.skip = self.skip;
         }
-        Ok(NewJob {
-            title,
-            benchmark,
-            bot: host(),
-            user: whoami::username().unwrap_or_default(),
-            ..new_job(&spec, &config)?
-        })
+        request.config.builds = self.builds;
+        request.config.runs = self.runs;
+        request.title = self.title;
+        request.benchmark = self.benchmark;
+        request.bot = host();
+        request.user = whoami::username().unwrap_or_default();
+        Ok(request.into_job()?)
     }
 
     /// The suspicion of each commit after the good end, where it differs.
@@ -162,11 +142,6 @@ impl Search {
     ) -> Result<JobSpec, Failure> {
         // A command's chart is found by its first run.
         let chart = self.chart.clone().filter(|_| self.runs);
-        let direction = self.direction.unwrap_or_default();
-        let limits = match self.repo {
-            Some(_) => limits(self.build_jobs),
-            None => Limits::default(),
-        };
         // All values that a function gives count.
         let aggregate = match &self.aggregate {
             _ if self.runs => None,
@@ -177,14 +152,10 @@ impl Search {
             let spec = PairwiseSpec {
                 chart: self.chart.clone(),
                 aggregate,
-                direction,
                 pairs: self.pairs,
                 early_stopping: self.early_stopping,
-                // A commit is run to see its scatter.
-                skip_same_builds: self.trace_reads && good != bad,
                 seed: self.seed,
                 max_time: self.max_time,
-                limits,
                 ..PairwiseSpec::new(good, bad)
             };
             return Ok(spec.into());
@@ -194,7 +165,6 @@ impl Search {
             chart,
             magnitude: self.magnitude,
             aggregate,
-            direction,
             confidence: self.confidence,
             build_cost: self.build_cost,
             priors,
@@ -202,7 +172,6 @@ impl Search {
             max_runs: self.max_runs,
             max_builds: self.max_builds,
             max_time: self.max_time,
-            limits,
             ..BisectionSpec::new(Range::Between { good, bad })
         };
         if self.kind == JobKind::CulpritFinder {
@@ -217,7 +186,7 @@ impl Search {
     }
 
     fn local(
-        self,
+        &self,
         repository: &Repository,
         good: &Commit,
         bad: &Commit,
@@ -225,16 +194,15 @@ impl Search {
         let skip = (self.skip.iter())
             .map(|revision| Ok(repository.resolve_revision(revision)?.git_hash))
             .collect::<Result<_, Failure>>()?;
-        let mut config = LocalConfig {
+        let config = LocalConfig {
             paths: repository.paths_between(&good.git_hash, &bad.git_hash, &self.paths)?,
             urls: repository.urls(&self.repositories, &[&good.git_hash, &bad.git_hash])?,
-            repositories: self.repositories,
-            build: self.build,
-            env: self.env,
+            repositories: self.repositories.clone(),
+            build: self.build.clone(),
+            env: self.env.clone(),
             format: parsed("format", &self.format)?,
-            every_chart: self.kind == JobKind::Pairwise && self.chart.is_none(),
-            chart: self.chart,
-            results: self.results,
+            chart: self.chart.clone(),
+            results: self.results.clone(),
             warmup: self.warmup,
             timeout: self.timeout.map(Duration::from_millis),
             cpus: (self.cpu.as_deref())
@@ -249,20 +217,11 @@ impl Search {
             ..LocalConfig::new(
                 repository.path().to_owned(),
                 good.clone().into(),
-                self.command,
+                self.command.clone(),
             )
         };
         // Before a job is made of it.
         config.cpus.as_ref().map_or(Ok(()), CpuList::check)?;
-        match self.measure {
-            Some(Measure::Named(measure)) => config.measure_by(measure)?,
-            Some(Measure::Auto) => config.choose_measure(MeasureChoice {
-                other: CombinedCommit::from(bad.clone()).into(),
-                // An improvement is an answer to a comparison, too.
-                either_way: self.kind == JobKind::Pairwise,
-            })?,
-            None => {}
-        }
         Ok(config)
     }
 }

@@ -16,12 +16,15 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use pinpoint_core::{
     Action, Event, Machine, MachineError, PairedRun, Position, SpecError, Stopped, Task,
 };
+use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::arguments;
+use crate::drive::spec_message;
+use crate::results::make;
 
 /// The version of the format of [`Batches::to_json`].
 const VERSION: u32 = 1;
@@ -115,7 +118,7 @@ impl<M: Saved> Batches<M> {
         })?;
         Ok(Self {
             commits,
-            machine: M::from_spec(spec).map_err(|error| refused(error.to_string()))?,
+            machine: M::from_spec(spec).map_err(|error| refused(spec_message(&error)))?,
             events: Vec::new(),
             batch: VecDeque::new(),
             answers: BTreeMap::new(),
@@ -200,9 +203,21 @@ impl<M: Saved> Batches<M> {
         Ok(batches)
     }
 
-    /// The unanswered requests, in the order to run.
-    pub(crate) fn next(&self) -> impl Iterator<Item = (RequestedTask, u64)> {
-        self.batch.iter().copied()
+    /// The unanswered requests, in the order to run: each commit with its number of runs, and each
+    /// pair.
+    pub(crate) fn next<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        let mut requests = Vec::new();
+        for (asked, many) in &self.batch {
+            match asked {
+                RequestedTask::Run(index) => requests.push((index, many).into_bound_py_any(py)?),
+                RequestedTask::Pair(first, second) => {
+                    for _ in 0..*many {
+                        requests.push(make(py, "Pair", (first, second))?);
+                    }
+                }
+            }
+        }
+        Ok(requests)
     }
 
     pub(crate) fn index(&self, argument: &str, value: &Bound<'_, PyAny>) -> PyResult<u64> {
@@ -232,8 +247,7 @@ impl<M: Saved> Batches<M> {
 
     fn put(&mut self, asked: RequestedTask, answers: VecDeque<TaskRuns>) -> PyResult<()> {
         let told = answers.len() as u64;
-        let open: u64 = self
-            .next()
+        let open: u64 = (self.batch.iter())
             .filter(|(it, _)| *it == asked)
             .map(|it| it.1)
             .sum();
@@ -582,5 +596,6 @@ pub(super) fn reason(stopped: &Stopped) -> Option<String> {
         Stopped::TimeBudget => Some("the budget of time is spent".into()),
         Stopped::Canceled => Some("canceled".into()),
         Stopped::Failed { reason, .. } => Some(reason.clone()),
+        other => Some(other.to_string()),
     }
 }

@@ -1,13 +1,13 @@
 //! `pinpoint.Bisection`.
 
 use pinpoint_core::{
-    self as engine, BisectionSpec, Effect, EffectOf, LargestChange, Machine, Posterior, Range,
-    SpecError, Status,
+    self as engine, BisectionSpec, Effect, LargestChange, Machine, Posterior, Range, SpecError,
 };
 use pyo3::prelude::*;
 use pyo3::types::{PyTuple, PyType};
 
 use super::batches::{Batches, RequestedTask, Saved, caveat};
+use super::methods::{search_methods, shared_methods};
 use super::told;
 use crate::arguments;
 use crate::compare::ends;
@@ -29,7 +29,7 @@ impl Saved for engine::Bisection {
     fn commits(spec: &BisectionSpec) -> Option<u64> {
         match spec.range {
             Range::Counted { between } => between.checked_add(2),
-            Range::Between { .. } => None,
+            _ => None,
         }
     }
 }
@@ -39,6 +39,9 @@ impl Saved for engine::Bisection {
 pub(crate) struct Bisection {
     search: Batches<engine::Bisection>,
 }
+
+shared_methods!(Bisection);
+search_methods!(Bisection);
 
 #[pymethods]
 impl Bisection {
@@ -81,44 +84,6 @@ impl Bisection {
         Batches::new(spec).map(|search| Self { search })
     }
 
-    #[doc = include_str!(concat!(env!("OUT_DIR"), "/Bisection.next"))]
-    fn next(&self) -> Vec<(u64, u64)> {
-        (self.search.next())
-            .filter_map(|(asked, runs)| match asked {
-                RequestedTask::Run(index) => Some((index, runs)),
-                // A bisection asks for none.
-                RequestedTask::Pair(..) => None,
-            })
-            .collect()
-    }
-
-    #[doc = include_str!(concat!(env!("OUT_DIR"), "/Bisection.record"))]
-    #[pyo3(signature = (index, values, failures=None, bots=None, started=None), text_signature = "($self, index, values, failures=0, bots=None, started=None)")]
-    fn record(
-        &mut self,
-        index: &Bound<'_, PyAny>,
-        values: &Bound<'_, PyAny>,
-        failures: Option<&Bound<'_, PyAny>>,
-        bots: Option<&Bound<'_, PyAny>>,
-        started: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<()> {
-        let index = self.search.index("index", index)?;
-        let runs = told::runs(values, failures, bots, started)?;
-        self.search.record(RequestedTask::Run(index), runs)
-    }
-
-    #[doc = include_str!(concat!(env!("OUT_DIR"), "/Bisection.skip"))]
-    fn skip(&mut self, index: &Bound<'_, PyAny>) -> PyResult<()> {
-        let index = self.search.index("index", index)?;
-        self.search.skip(index)
-    }
-
-    #[doc = include_str!(concat!(env!("OUT_DIR"), "/Bisection.time_passed"))]
-    fn time_passed(&mut self, elapsed: f64) -> PyResult<()> {
-        let elapsed = arguments::milliseconds("elapsed", elapsed)?;
-        self.search.time_passed(elapsed)
-    }
-
     #[doc = include_str!(concat!(env!("OUT_DIR"), "/Bisection.posterior"))]
     #[getter]
     fn posterior<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
@@ -142,8 +107,8 @@ impl Bisection {
         let effects = culprits.clone().map(|it| effect(py, &it.effect));
         let unmeasured = found.unmeasured.iter().map(|end| end.reason.as_deref());
         let fields = (
-            status(found.status),
-            caveat(status(found.status), &found.stopped, unmeasured),
+            found.status.as_str(),
+            caveat(found.status.as_str(), &found.stopped, unmeasured),
             PyTuple::new(py, culprits.map(|it| (number(it.commit), it.probability)))?,
             PyTuple::new(py, found.candidates.iter().map(|it| number(*it)))?,
             self.search.runs,
@@ -155,33 +120,6 @@ impl Bisection {
             )?,
         );
         make(py, "Outcome", fields).map(Some)
-    }
-
-    #[doc = include_str!(concat!(env!("OUT_DIR"), "/Bisection.to_json"))]
-    fn to_json(&self) -> PyResult<String> {
-        self.search.to_json()
-    }
-
-    #[doc = include_str!(concat!(env!("OUT_DIR"), "/Bisection.from_json"))]
-    #[classmethod]
-    fn from_json(_class: &Bound<'_, PyType>, text: &str) -> PyResult<Self> {
-        Batches::from_json(text).map(|search| Self { search })
-    }
-
-    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (String,))> {
-        let read = slf.get_type().getattr("from_json")?;
-        Ok((read, (slf.borrow().to_json()?,)))
-    }
-
-    fn __repr__(&self) -> String {
-        let commits = self.search.commits;
-        match self.search.machine.outcome() {
-            Some(found) => format!("<Bisection of {commits} commits: {}>", status(found.status)),
-            None => format!(
-                "<Bisection of {commits} commits: {} runs so far>",
-                self.search.runs
-            ),
-        }
     }
 }
 
@@ -203,6 +141,7 @@ fn posterior_of<'py>(
                 relative,
                 confidence,
                 scatter,
+                ..
             } = largest;
             make(py, "LargestChange", (amount, relative, confidence, scatter))
         })
@@ -211,15 +150,11 @@ fn posterior_of<'py>(
 }
 
 pub(super) fn effect<'py>(py: Python<'py>, effect: &Effect) -> PyResult<Bound<'py, PyAny>> {
-    let of = match effect.of {
-        EffectOf::Values => "values",
-        EffectOf::Failures => "failures",
-    };
     let (low, high) = ends(effect.interval);
     let [before, after] = [&effect.before_failure, &effect.after_failure]
         .map(|failure| Some(failure.as_ref()?.reason.as_str()));
     let fields = (
-        of,
+        effect.of.as_str(),
         effect.estimate,
         low,
         high,
@@ -229,14 +164,4 @@ pub(super) fn effect<'py>(py: Python<'py>, effect: &Effect) -> PyResult<Bound<'p
         after,
     );
     make(py, "Effect", fields)
-}
-
-pub(super) fn status(status: Status) -> &'static str {
-    match status {
-        Status::CulpritFound => "culprit_found",
-        Status::NoRegression => "no_regression",
-        Status::Inconclusive => "inconclusive",
-        Status::Failed => "failed",
-        Status::Canceled => "canceled",
-    }
 }

@@ -3,12 +3,12 @@
 use pinpoint_core::{
     self as engine, BisectionSpec, CheckedCulprit, CulpritFinderSpec, Machine, Range, SpecError,
 };
-use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::{PyTuple, PyType};
 
 use super::batches::{Batches, RequestedTask, Saved, reason};
-use super::bisection::{effect, status};
+use super::bisection::effect;
+use super::methods::{search_methods, shared_methods};
 use super::{pairwise, told};
 use crate::arguments;
 use crate::results::make;
@@ -35,6 +35,9 @@ impl Saved for engine::CulpritFinder {
 pub(crate) struct CulpritFinder {
     search: Batches<engine::CulpritFinder>,
 }
+
+shared_methods!(CulpritFinder);
+search_methods!(CulpritFinder);
 
 #[pymethods]
 impl CulpritFinder {
@@ -79,37 +82,6 @@ impl CulpritFinder {
         Batches::new(spec).map(|search| Self { search })
     }
 
-    #[doc = include_str!(concat!(env!("OUT_DIR"), "/CulpritFinder.next"))]
-    fn next<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {
-        let mut batch = Vec::new();
-        for (asked, many) in self.search.next() {
-            match asked {
-                RequestedTask::Run(index) => batch.push((index, many).into_bound_py_any(py)?),
-                RequestedTask::Pair(first, second) => {
-                    for _ in 0..many {
-                        batch.push(make(py, "Pair", (first, second))?);
-                    }
-                }
-            }
-        }
-        Ok(batch)
-    }
-
-    #[doc = include_str!(concat!(env!("OUT_DIR"), "/CulpritFinder.record"))]
-    #[pyo3(signature = (index, values, failures=None, bots=None, started=None), text_signature = "($self, index, values, failures=0, bots=None, started=None)")]
-    fn record(
-        &mut self,
-        index: &Bound<'_, PyAny>,
-        values: &Bound<'_, PyAny>,
-        failures: Option<&Bound<'_, PyAny>>,
-        bots: Option<&Bound<'_, PyAny>>,
-        started: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<()> {
-        let index = self.search.index("index", index)?;
-        let runs = told::runs(values, failures, bots, started)?;
-        self.search.record(RequestedTask::Run(index), runs)
-    }
-
     #[doc = include_str!(concat!(env!("OUT_DIR"), "/CulpritFinder.record_pair"))]
     #[pyo3(signature = (pair, first, second, bot=None, started=None))]
     fn record_pair(
@@ -123,18 +95,6 @@ impl CulpritFinder {
         pairwise::record_pair(&mut self.search, pair, [first, second], bot, started)
     }
 
-    #[doc = include_str!(concat!(env!("OUT_DIR"), "/CulpritFinder.skip"))]
-    fn skip(&mut self, index: &Bound<'_, PyAny>) -> PyResult<()> {
-        let index = self.search.index("index", index)?;
-        self.search.skip(index)
-    }
-
-    #[doc = include_str!(concat!(env!("OUT_DIR"), "/CulpritFinder.time_passed"))]
-    fn time_passed(&mut self, elapsed: f64) -> PyResult<()> {
-        let elapsed = arguments::milliseconds("elapsed", elapsed)?;
-        self.search.time_passed(elapsed)
-    }
-
     #[doc = include_str!(concat!(env!("OUT_DIR"), "/CulpritFinder.outcome"))]
     #[getter]
     fn outcome<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
@@ -146,7 +106,7 @@ impl CulpritFinder {
             PyTuple::new(py, checked.collect::<PyResult<Vec<_>>>()?)
         };
         let fields = (
-            status(found.status),
+            found.status.as_str(),
             reason(&found.stopped),
             all(&found.culprits)?,
             all(&found.unconfirmed)?,
@@ -155,36 +115,6 @@ impl CulpritFinder {
             self.search.recorded.len(),
         );
         make(py, "CulpritFinderOutcome", fields).map(Some)
-    }
-
-    #[doc = include_str!(concat!(env!("OUT_DIR"), "/CulpritFinder.to_json"))]
-    fn to_json(&self) -> PyResult<String> {
-        self.search.to_json()
-    }
-
-    #[doc = include_str!(concat!(env!("OUT_DIR"), "/CulpritFinder.from_json"))]
-    #[classmethod]
-    fn from_json(_class: &Bound<'_, PyType>, text: &str) -> PyResult<Self> {
-        Batches::from_json(text).map(|search| Self { search })
-    }
-
-    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (String,))> {
-        let read = slf.get_type().getattr("from_json")?;
-        Ok((read, (slf.borrow().to_json()?,)))
-    }
-
-    fn __repr__(&self) -> String {
-        let commits = self.search.commits;
-        match self.search.machine.outcome() {
-            Some(found) => format!(
-                "<CulpritFinder of {commits} commits: {}>",
-                status(found.status)
-            ),
-            None => format!(
-                "<CulpritFinder of {commits} commits: {} runs so far>",
-                self.search.runs
-            ),
-        }
     }
 }
 

@@ -3,6 +3,7 @@
 mod batches;
 mod bisection;
 mod culprit_finder;
+mod methods;
 mod pairwise;
 mod told;
 

@@ -1,14 +1,14 @@
 //! `pinpoint.Pairwise`.
 
 use pinpoint_core::{
-    self as engine, CommonFailure, Machine, PairwiseOutcome, PairwiseSpec, PairwiseStatus,
-    SpecError,
+    self as engine, CommonFailure, Machine, PairwiseOutcome, PairwiseSpec, SpecError,
 };
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyTuple, PyType};
 
 use super::batches::{Batches, RequestedTask, Saved, reason};
+use super::methods::shared_methods;
 use super::told;
 use crate::arguments;
 use crate::compare;
@@ -37,6 +37,8 @@ pub(crate) struct Pairwise {
     search: Batches<engine::Pairwise>,
 }
 
+shared_methods!(Pairwise);
+
 #[pymethods]
 impl Pairwise {
     #[new]
@@ -64,19 +66,6 @@ impl Pairwise {
         Batches::new(spec).map(|search| Self { search })
     }
 
-    #[doc = include_str!(concat!(env!("OUT_DIR"), "/Pairwise.next"))]
-    fn next<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {
-        let mut pairs = Vec::new();
-        for (asked, many) in self.search.next() {
-            if let RequestedTask::Pair(first, second) = asked {
-                for _ in 0..many {
-                    pairs.push(make(py, "Pair", (first, second))?);
-                }
-            }
-        }
-        Ok(pairs)
-    }
-
     #[doc = include_str!(concat!(env!("OUT_DIR"), "/Pairwise.record"))]
     #[pyo3(signature = (pair, first, second, bot=None, started=None))]
     fn record(
@@ -90,18 +79,6 @@ impl Pairwise {
         record_pair(&mut self.search, pair, [first, second], bot, started)
     }
 
-    #[doc = include_str!(concat!(env!("OUT_DIR"), "/Pairwise.skip"))]
-    fn skip(&mut self, index: &Bound<'_, PyAny>) -> PyResult<()> {
-        let index = self.search.index("index", index)?;
-        self.search.skip(index)
-    }
-
-    #[doc = include_str!(concat!(env!("OUT_DIR"), "/Pairwise.time_passed"))]
-    fn time_passed(&mut self, elapsed: f64) -> PyResult<()> {
-        let elapsed = arguments::milliseconds("elapsed", elapsed)?;
-        self.search.time_passed(elapsed)
-    }
-
     #[doc = include_str!(concat!(env!("OUT_DIR"), "/Pairwise.outcome"))]
     #[getter]
     fn outcome<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
@@ -109,25 +86,9 @@ impl Pairwise {
         found.map(|found| outcome(py, found)).transpose()
     }
 
-    #[doc = include_str!(concat!(env!("OUT_DIR"), "/Pairwise.to_json"))]
-    fn to_json(&self) -> PyResult<String> {
-        self.search.to_json()
-    }
-
-    #[doc = include_str!(concat!(env!("OUT_DIR"), "/Pairwise.from_json"))]
-    #[classmethod]
-    fn from_json(_class: &Bound<'_, PyType>, text: &str) -> PyResult<Self> {
-        Batches::from_json(text).map(|search| Self { search })
-    }
-
-    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (String,))> {
-        let read = slf.get_type().getattr("from_json")?;
-        Ok((read, (slf.borrow().to_json()?,)))
-    }
-
     fn __repr__(&self) -> String {
         match self.search.machine.outcome() {
-            Some(found) => format!("<Pairwise: {}>", status(found.status)),
+            Some(found) => format!("<Pairwise: {}>", found.status.as_str()),
             None => format!("<Pairwise: {} runs so far>", self.search.runs),
         }
     }
@@ -184,13 +145,16 @@ pub(super) fn outcome<'py>(
             chart.failed_pairs,
             chart.surplus_pairs,
             chart.error.as_deref(),
+            // The unit, which a machine does not know.
+            None::<&str>,
+            chart.direction.as_str(),
         );
         make(py, "ChartComparison", fields)
     });
     let functional = found.functional.as_ref();
     let why = |failure: &Option<CommonFailure>| Some(failure.as_ref()?.reason.clone());
     let fields = (
-        status(found.status),
+        found.status.as_str(),
         reason(&found.stopped),
         PyTuple::new(py, charts.collect::<PyResult<Vec<_>>>()?)?,
         functional
@@ -203,14 +167,4 @@ pub(super) fn outcome<'py>(
         why(&found.experiment_failure),
     );
     make(py, "PairwiseOutcome", fields)
-}
-
-fn status(status: PairwiseStatus) -> &'static str {
-    match status {
-        PairwiseStatus::Different => "different",
-        PairwiseStatus::Same => "same",
-        PairwiseStatus::Unknown => "unknown",
-        PairwiseStatus::Failed => "failed",
-        PairwiseStatus::Canceled => "canceled",
-    }
 }

@@ -160,7 +160,7 @@ pub fn verdict(verdict: &Verdict) -> Option<&'static str> {
         Verdict::CalledLessOften => Some("called less often"),
         Verdict::New => Some("new"),
         Verdict::Gone => Some("gone"),
-        Verdict::Moved { .. } | Verdict::Uncertain => None,
+        _ => None,
     }
 }
 
@@ -177,7 +177,7 @@ pub fn in_diff(kind: DiffMatchKind) -> &'static str {
     match kind {
         DiffMatchKind::Lines => "in the diff",
         DiffMatchKind::Name => "named in the diff",
-        DiffMatchKind::File => "its file is in the diff",
+        _ => "its file is in the diff",
     }
 }
 

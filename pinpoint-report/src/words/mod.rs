@@ -13,7 +13,7 @@ pub use metric::{metric, metric_facts};
 pub use pairs::{described, failures, line_of, row, undecided};
 pub use search::{
     alternatives, because, dependency_change, detour, effect, further, how_lost, only_failures,
-    other_change, percent, reason, size, why,
+    other_change, percent, reason, rolled_by, size, why,
 };
 
 /// The smallest change that 20 runs can find, in a sentence without its period.

@@ -8,7 +8,7 @@ use pinpoint_core::{
     Status, Stopped,
 };
 
-use super::short;
+use super::{line, short};
 use crate::quantity::{change, level, quantity};
 use crate::text::{name, plain, shortened};
 
@@ -105,6 +105,13 @@ pub fn how_lost(document: &BisectionResult, culprit: &NamedCulprit) -> Option<&'
     })
 }
 
+/// The commit of the main repository with the roll, where the culprit is a state inside of it.
+pub fn rolled_by(culprit: &NamedCulprit) -> Option<String> {
+    let rolled_by = culprit.rolled_by.clone();
+    let rolled_by = rolled_by.filter(|_| !culprit.commit.modified_deps.is_empty())?;
+    Some(line(&rolled_by.into()))
+}
+
 /// The other commits that may be to blame.
 pub fn alternatives(culprit: &NamedCulprit) -> Option<String> {
     /// More are counted.
@@ -141,11 +148,11 @@ pub fn dependency_change(change: &DependencyChange) -> String {
         revision(&change.after)
     );
     match &change.followed {
-        Followed::Forward => {}
         Followed::Backward => text.push_str(", set back"),
         Followed::No { reason, .. } => {
             let _ = write!(text, ": {}", self::reason(reason));
         }
+        _ => {}
     }
     text
 }
@@ -202,7 +209,8 @@ pub fn effect(document: &BisectionResult, effect: &Effect) -> String {
             let _ = write!(text, "{separator}medians {before} → {after}");
             text
         }
-        EffectOf::Failures => {
+        // Of another part of the results, both levels are rates.
+        _ => {
             let percent = |rate: f64| format!("{:.0} %", 100.0 * rate);
             let mut text = format!(
                 "failing runs {} → {}",

@@ -1,5 +1,6 @@
 //! The interface for requests: the table of operations, gRPC, REST and the description of both.
 
+pub(crate) mod access;
 pub(crate) mod descriptors;
 pub(crate) mod grpc;
 pub(crate) mod openapi;

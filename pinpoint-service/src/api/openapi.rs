@@ -2,7 +2,7 @@
 //! pages and from the `.proto` files.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::LazyLock;
+use std::sync::OnceLock;
 
 use axum::body::Bytes;
 use axum::response::{IntoResponse, Response};
@@ -10,12 +10,13 @@ use http::{Method, header};
 use prost_reflect::{Cardinality, FieldDescriptor, Kind, MessageDescriptor, MethodDescriptor};
 use serde_json::{Map, Value, json};
 
+use crate::api::access::{Access, Operation};
 use crate::api::descriptors::{POOL, method_of};
-use crate::api::operations::{Access, GET_REPORT, OPERATIONS, Operation};
+use crate::api::operations::{self, GET_REPORT};
 use crate::api::rest::HTML;
-use crate::pages::{PAGES, Page};
+use crate::page::Page;
 
-static DOCUMENT: LazyLock<Bytes> = LazyLock::new(|| document().to_string().into());
+static DOCUMENT: OnceLock<Bytes> = OnceLock::new();
 
 /// The statuses of errors.
 const ERRORS: [&str; 13] = [
@@ -25,10 +26,11 @@ const ERRORS: [&str; 13] = [
 /// The ids of jobs.
 const JOB_ID: &str = "^[0-9a-f]{12}7[0-9a-f]{3}[89ab][0-9a-f]{15}$";
 
-/// Answers with the document.
-pub(crate) async fn answer() -> Response {
+/// Answers with the document, which has these pages for programs, too.
+pub(crate) fn answer(pages: impl Iterator<Item = &'static Page>) -> Response {
     let kind = [(header::CONTENT_TYPE, "application/json")];
-    (kind, DOCUMENT.clone()).into_response()
+    let document = DOCUMENT.get_or_init(|| document(pages).to_string().into());
+    (kind, document.clone()).into_response()
 }
 
 /// The side of a message.
@@ -46,7 +48,7 @@ struct Description {
     comments: BTreeMap<String, String>,
 }
 
-fn document() -> Value {
+fn document(pages: impl Iterator<Item = &'static Page>) -> Value {
     let mut description = Description {
         schemas: BTreeMap::new(),
         comments: comments(),
@@ -56,7 +58,7 @@ fn document() -> Value {
         let path = paths.entry(path).or_insert_with(|| json!({}));
         path[method.as_str().to_ascii_lowercase()] = operation;
     };
-    for operation in OPERATIONS {
+    for operation in operations::all() {
         let Some(method) = method_of(operation.rpc) else {
             continue;
         };
@@ -65,7 +67,7 @@ fn document() -> Value {
             add(path, verb, described);
         }
     }
-    for page in PAGES {
+    for page in pages {
         add(page.path, &page.method, page_described(page));
     }
     let problem = json!({ "schema": { "$ref": "#/components/schemas/Problem" } });
@@ -144,7 +146,7 @@ fn responses(content: Option<Value>) -> Value {
 /// The operations on the job of an answer's id.
 fn links(id: &str) -> Value {
     let of_job =
-        OPERATIONS.iter().flat_map(|operation| {
+        operations::all().flat_map(|operation| {
             let first = operation.routes.first();
             first.filter(|(_, path)| path.contains("{job_id}")).map(|_| {
             let id = json!({
@@ -504,7 +506,7 @@ mod tests {
 
     #[test]
     fn every_route_is_described_and_everything_that_is_named_is_there() {
-        let document = document();
+        let document = document(crate::pages::for_programs());
         let mut described = BTreeSet::new();
         let mut ids = BTreeSet::new();
         for (path, methods) in document["paths"].as_object().unwrap() {

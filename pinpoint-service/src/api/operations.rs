@@ -4,119 +4,11 @@
 
 use http::Method;
 
+use crate::api::access::Access::{Anyone, With};
+use crate::api::access::{Operation, Right};
 use crate::api::descriptors::method_of;
-
-/// A right of callers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Right {
-    /// See jobs, bots, benchmarks and workers.
-    See,
-    /// Make jobs in one's own name.
-    Create,
-    /// End one's own jobs.
-    End,
-    /// End the jobs of others.
-    EndOthers,
-    /// Make jobs in the name of others.
-    ActForOthers,
-    /// Read the audit log.
-    ReadAudit,
-}
-
-impl Right {
-    /// All of them.
-    pub const ALL: [Self; 6] = [
-        Self::See,
-        Self::Create,
-        Self::End,
-        Self::EndOthers,
-        Self::ActForOthers,
-        Self::ReadAudit,
-    ];
-
-    /// The name, as tokens and configurations write it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::See => "see",
-            Self::Create => "create",
-            Self::End => "end",
-            Self::EndOthers => "end_others",
-            Self::ActForOthers => "act_for_others",
-            Self::ReadAudit => "read_audit",
-        }
-    }
-}
-
-impl Right {
-    /// The right, after "may".
-    pub(crate) fn in_words(self) -> &'static str {
-        match self {
-            Self::See => "view jobs",
-            Self::Create => "create jobs",
-            Self::End => "cancel, pause and resume jobs",
-            Self::EndOthers => "cancel, pause and resume the jobs of others",
-            Self::ActForOthers => "act on behalf of others",
-            Self::ReadAudit => "read the audit log",
-        }
-    }
-}
-
-/// The roles, each with its rights. A role includes the rights of those before it.
-pub const ROLES: [(&str, &[Right]); 3] = [
-    ("viewer", &[Right::See]),
-    ("editor", &[Right::See, Right::Create, Right::End]),
-    (
-        "admin",
-        &[
-            Right::See,
-            Right::Create,
-            Right::End,
-            Right::EndOthers,
-            Right::ActForOthers,
-            Right::ReadAudit,
-        ],
-    ),
-];
-
-/// The rights of a role, or the right itself, by name.
-pub fn rights_of(name: &str) -> Option<Vec<Right>> {
-    if let Some((_, rights)) = ROLES.iter().find(|(role, _)| *role == name) {
-        return Some(rights.to_vec());
-    }
-    let right = Right::ALL.into_iter().find(|right| right.as_str() == name);
-    right.map(|right| vec![right])
-}
-
-/// The callers that may ask for an operation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Access {
-    /// Everybody, signed in or not.
-    Anyone,
-    /// Callers with a right.
-    With(Right),
-}
-
-impl Access {
-    /// The right; nothing for public operations.
-    pub(crate) fn right(self) -> Option<Right> {
-        match self {
-            Anyone => None,
-            With(right) => Some(right),
-        }
-    }
-}
-
-/// An operation of the API.
-#[derive(Debug)]
-pub(crate) struct Operation {
-    /// The RPC, as gRPC names it in a path: `package.Service/Method`.
-    pub(crate) rpc: &'static str,
-    pub(crate) access: Access,
-    /// Methods and paths of REST, with `{field}` where a part of the path is a field.
-    pub(crate) routes: &'static [(Method, &'static str)],
-}
-
-use Access::{Anyone, With};
+#[cfg(feature = "published")]
+use crate::compat::operations as published;
 
 const GET: Method = Method::GET;
 const POST: Method = Method::POST;
@@ -127,99 +19,7 @@ pub(crate) const GET_REPORT: &str = "pinpoint.v2.Pinpoint/GetReport";
 /// The operation whose problems are reported with those of its JSON.
 pub(crate) const CREATE_JOB: &str = "pinpoint.v2.Pinpoint/CreateJob";
 
-/// Paths of Chromium's services are those that its clients use.
-pub(crate) const OPERATIONS: &[Operation] = &[
-    Operation {
-        rpc: "pinpoint.v1.Pinpoint/ScheduleBisection",
-        access: With(Right::Create),
-        routes: &[
-            (POST, "/pinpoint/v1/bisection"),
-            (POST, "/pinpoint/v1/schedule"),
-        ],
-    },
-    Operation {
-        rpc: "pinpoint.v1.Pinpoint/ScheduleCulpritFinder",
-        access: With(Right::Create),
-        routes: &[
-            (POST, "/pinpoint/v1/culprit_finder"),
-            (POST, "/pinpoint/v1/culprit-finder"),
-        ],
-    },
-    Operation {
-        rpc: "pinpoint.v1.Pinpoint/SchedulePairwise",
-        access: With(Right::Create),
-        routes: &[(POST, "/pinpoint/v1/pairwise")],
-    },
-    Operation {
-        rpc: "pinpoint.v1.Pinpoint/CancelJob",
-        access: With(Right::End),
-        routes: &[(POST, "/pinpoint/v1/cancel")],
-    },
-    Operation {
-        rpc: "pinpoint.v1.Pinpoint/QueryBisection",
-        access: With(Right::See),
-        routes: &[(GET, "/pinpoint/v1/query")],
-    },
-    Operation {
-        rpc: "pinpoint.v1.Pinpoint/QueryPairwise",
-        access: With(Right::See),
-        routes: &[(GET, "/pinpoint/v1/query-pairwise")],
-    },
-    Operation {
-        rpc: "pinpoint.v1.Pinpoint/LegacyJobQuery",
-        access: With(Right::See),
-        routes: &[(GET, "/pinpoint/v1/legacy-job")],
-    },
-    Operation {
-        rpc: "pinpoint.v1.PinpointGateway/QueryJobList",
-        access: With(Right::See),
-        routes: &[(GET, "/pinpoint/v1/jobs")],
-    },
-    Operation {
-        rpc: "pinpoint.v1.PinpointGateway/GetUserInfo",
-        access: With(Right::See),
-        routes: &[(GET, "/pinpoint/v1/user")],
-    },
-    Operation {
-        rpc: "pinpoint.v1.PinpointGateway/ListBotConfigurations",
-        access: With(Right::See),
-        routes: &[(GET, "/pinpoint/v1/bot-configurations")],
-    },
-    Operation {
-        rpc: "pinpoint.v1.PinpointGateway/ListBenchmarks",
-        access: With(Right::See),
-        routes: &[(GET, "/pinpoint/v1/benchmarks")],
-    },
-    Operation {
-        rpc: "pinpoint.v1.PinpointGateway/GetBenchmark",
-        access: With(Right::See),
-        routes: &[(GET, "/pinpoint/v1/benchmark-info/{benchmark}")],
-    },
-    Operation {
-        rpc: "pinpoint.v1.PinpointGateway/ListRecentBuilds",
-        access: With(Right::See),
-        routes: &[(GET, "/pinpoint/v1/recent-builds/{configuration}")],
-    },
-    Operation {
-        rpc: "pinpoint.v1.PinpointGateway/GetCommit",
-        access: With(Right::See),
-        routes: &[(GET, "/pinpoint/v1/commit/{commit}")],
-    },
-    Operation {
-        rpc: "pinpoint.v1.PinpointGateway/GetPatch",
-        access: With(Right::See),
-        routes: &[(GET, "/pinpoint/v1/patch")],
-    },
-    Operation {
-        rpc: "pinpoint.v1.PinpointGateway/CreateTryJob",
-        access: With(Right::Create),
-        routes: &[(POST, "/pinpoint/v1/new")],
-    },
-    Operation {
-        rpc: "pinpoint.v1.PinpointGateway/CancelJob",
-        access: With(Right::End),
-        routes: &[(POST, "/pinpoint/v1/job/cancel")],
-    },
+const OPERATIONS: &[Operation] = &[
     Operation {
         rpc: CREATE_JOB,
         access: With(Right::Create),
@@ -337,6 +137,14 @@ pub(crate) const OPERATIONS: &[Operation] = &[
     },
 ];
 
+/// All operations.
+pub(crate) fn all() -> impl Iterator<Item = &'static Operation> {
+    let all = OPERATIONS.iter();
+    #[cfg(feature = "published")]
+    let all = published::OPERATIONS.iter().chain(all);
+    all
+}
+
 impl Operation {
     /// Returns true if an answer may last for any time.
     pub(crate) fn is_stream(&self) -> bool {
@@ -349,7 +157,7 @@ impl Operation {
 /// The operation of a REST route; a HEAD is one of the GETs.
 pub(crate) fn of_route(method: &Method, path: &str) -> Option<&'static Operation> {
     let is = |verb: &Method| verb == method || *verb == GET && *method == Method::HEAD;
-    OPERATIONS.iter().find(|operation| {
+    all().find(|operation| {
         let mut routes = operation.routes.iter();
         routes.any(|(verb, route)| is(verb) && *route == path)
     })
@@ -358,7 +166,7 @@ pub(crate) fn of_route(method: &Method, path: &str) -> Option<&'static Operation
 /// The operation of a gRPC path, which begins with a slash.
 pub(crate) fn of_rpc(path: &str) -> Option<&'static Operation> {
     let rpc = path.strip_prefix('/')?;
-    OPERATIONS.iter().find(|operation| operation.rpc == rpc)
+    all().find(|operation| operation.rpc == rpc)
 }
 
 #[cfg(test)]
@@ -377,8 +185,7 @@ mod tests {
                 .into_iter()
                 .map(move |method| format!("{}/{}", service.full_name(), method.name()))
         });
-        let mut rows: Vec<_> = OPERATIONS
-            .iter()
+        let mut rows: Vec<_> = all()
             .map(|row| row.rpc)
             .filter(|rpc| !rpc.starts_with("grpc."))
             .collect();
@@ -391,7 +198,7 @@ mod tests {
     #[test]
     fn paths_are_there_once_and_their_parts_are_fields() {
         let mut seen = BTreeSet::new();
-        for row in OPERATIONS {
+        for row in all() {
             for (method, path) in row.routes {
                 assert!(seen.insert((method.as_str(), *path)), "{method} {path}");
                 let input = method_of(row.rpc).unwrap().input();
@@ -408,7 +215,7 @@ mod tests {
     /// Following a link must not change anything.
     #[test]
     fn what_changes_something_is_a_post() {
-        for row in OPERATIONS {
+        for row in all() {
             let changes = !matches!(row.access, Anyone | With(Right::See | Right::ReadAudit));
             for (method, path) in row.routes {
                 assert_eq!(*method == POST, changes, "{path}");

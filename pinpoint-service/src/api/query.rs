@@ -3,9 +3,13 @@
 use std::collections::BTreeMap;
 
 use http::Uri;
+use pinpoint_core::api::Timestamp;
 use tonic::Status;
 
 use crate::api::grpc::errors;
+
+/// Milliseconds of a day.
+pub(crate) const DAY: i64 = 24 * 60 * 60 * 1000;
 
 /// The fields, each of them once.
 #[derive(Debug)]
@@ -35,6 +39,19 @@ impl Query {
         let value = value.trim();
         (!value.is_empty()).then(|| value.to_owned())
     }
+}
+
+/// The beginning of a day, in milliseconds since 1970.
+pub(crate) fn day(text: &str) -> Option<i64> {
+    let digits = text.split('-').map(|part| match part {
+        part if part.bytes().all(|byte| byte.is_ascii_digit()) => part.len(),
+        _ => 0,
+    });
+    if !digits.eq([4, 2, 2]) {
+        return None;
+    }
+    let begin: Timestamp = format!("{text}T00:00:00Z").parse().ok()?;
+    Some(begin.seconds * 1000)
 }
 
 #[cfg(test)]

@@ -9,10 +9,9 @@ use pinpoint_backends::job::TraceParent;
 use pinpoint_backends::store::AuditEntry;
 use tonic::{Code, Extensions, Status};
 
+use crate::api::access::{Access, Right};
 use crate::api::grpc::errors;
-use crate::api::operations::{Access, Right};
 use crate::auth::users::user_name;
-use crate::state::Service;
 
 /// The caller of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,18 +71,6 @@ impl Context {
         }
     }
 
-    /// As [`Context::allow`]; a refusal is a row of the audit log.
-    pub(crate) async fn admit(&self, service: &Service, access: Access) -> Result<(), Status> {
-        let Err(refused) = self.allow(access) else {
-            return Ok(());
-        };
-        // Anonymous clients can't fill the log.
-        if self.caller.is_some() {
-            service.log_refusal(self.entry(refused.code())).await?;
-        }
-        Err(refused)
-    }
-
     /// The user, or the address of an anonymous client.
     pub(crate) fn name(&self) -> Cow<'_, str> {
         match (&self.caller, self.from) {
@@ -118,20 +105,6 @@ impl Context {
     /// The caller.
     pub(crate) fn caller(&self) -> Result<&Caller, Status> {
         self.caller.as_ref().ok_or_else(|| self.stranger())
-    }
-}
-
-impl Service {
-    /// Appends a refusal to the audit log, unless it has enough of them: then the next row says how
-    /// many there were.
-    pub(crate) async fn log_refusal(&self, mut entry: AuditEntry) -> Result<(), Status> {
-        let Some(left_out) = self.limits.refusal(&entry.user) else {
-            return Ok(());
-        };
-        if left_out > 0 {
-            entry.details.insert("left_out".into(), left_out.into());
-        }
-        self.store.audit(&entry).await.map_err(errors::store)
     }
 }
 

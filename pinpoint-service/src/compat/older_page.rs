@@ -6,7 +6,8 @@
 
 use axum::Json;
 use axum::extract::{Path, State};
-use http::Uri;
+use axum::response::{IntoResponse, Redirect, Response};
+use http::{HeaderMap, HeaderValue, Uri, header};
 use pinpoint_backends::job::{JobError, spec_of, stored_result};
 use pinpoint_backends::store::{Job, JobFilter, NameParts};
 use pinpoint_core::api::{self, CombinedCommit, Timestamp, to_plain_json};
@@ -16,13 +17,18 @@ use pinpoint_core::{
 };
 use serde_json::{Value, json};
 use tonic::Status;
+use uuid::Uuid;
 
+use super::legacy_query::runs;
+use super::state_name;
 use crate::api::grpc::errors;
-use crate::api::grpc::legacy::runs;
-use crate::api::grpc::pinpoint::state_name;
-use crate::api::query::Query;
+use crate::api::query::{DAY, Query, day};
 use crate::api::rest::Problem;
+use crate::jobs::replays::replayed;
 use crate::state::Service;
+use crate::ui::bots::bots_page;
+use crate::ui::view::View;
+use crate::ui::wants_page;
 
 type OlderPageResult = Result<Json<Value>, Problem>;
 
@@ -32,14 +38,12 @@ const JOBS: u32 = 50;
 /// The most jobs of a list.
 const MOST_JOBS: u32 = 100;
 
-pub(crate) const DAY: i64 = 24 * 60 * 60 * 1000;
-
 /// The states of Buildbucket: a build that succeeded, and one that failed.
 const BUILT: u32 = 12;
 const NOT_BUILT: u32 = 20;
 
 /// `/json/jobs/list`: summaries of jobs, newest first.
-pub(crate) async fn list(State(service): State<Service>, uri: Uri) -> OlderPageResult {
+pub(super) async fn list(State(service): State<Service>, uri: Uri) -> OlderPageResult {
     let mut query = Query::from_uri(&uri)?;
     let (since, until) = days(&mut query)?;
     let limit = match number(&mut query, "limit")?.unwrap_or(0) {
@@ -64,7 +68,11 @@ pub(crate) async fn list(State(service): State<Service>, uri: Uri) -> OlderPageR
         },
         ..JobFilter::default()
     };
-    let jobs = service.store.list_skipping(&filter, offset, limit).await;
+    let jobs = service
+        .store
+        .jobs()
+        .list_skipping(&filter, offset, limit)
+        .await;
     let jobs = jobs.map_err(errors::store)?.into_iter().map(|job| {
         json!({
             "job_id": job.id,
@@ -81,20 +89,36 @@ pub(crate) async fn list(State(service): State<Service>, uri: Uri) -> OlderPageR
 }
 
 /// `/json/job/{id}`: a whole job.
-pub(crate) async fn job(State(service): State<Service>, Path(id): Path<String>) -> OlderPageResult {
+pub(super) async fn job(State(service): State<Service>, Path(id): Path<String>) -> OlderPageResult {
     let job = service.job(&id, &[]).await?;
-    let shown = service.replayed(job, |job, answers| whole(job, &answers));
+    let shown = replayed(&service.store, job, |job, answers| whole(job, &answers));
     Ok(Json(shown.await?))
 }
 
 /// `/benchmarks`: those that a request can name.
-pub(crate) async fn benchmarks(State(service): State<Service>) -> Json<Value> {
+pub(super) async fn benchmarks(State(service): State<Service>) -> Json<Value> {
     Json(service.benchmark_names().collect())
 }
 
-/// `/bots`: those that take jobs; with `benchmark`, jobs of this one.
-pub(crate) async fn bots(State(service): State<Service>, uri: Uri) -> OlderPageResult {
-    let name = Query::from_uri(&uri)?.take("benchmark");
+/// `/bots`: the page for browsers, and names for programs.
+pub(super) async fn bots_or_page(
+    State(service): State<Service>,
+    uri: Uri,
+    headers: HeaderMap,
+    view: View,
+) -> Response {
+    let mut response = match wants_page(&headers) {
+        true => bots_page(State(service), view).await.into_response(),
+        false => bots(&service, &uri).into_response(),
+    };
+    let by_kind = HeaderValue::from_static("accept");
+    response.headers_mut().append(header::VARY, by_kind);
+    response
+}
+
+/// The bots that take jobs; with `benchmark`, jobs of this one.
+fn bots(service: &Service, uri: &Uri) -> OlderPageResult {
+    let name = Query::from_uri(uri)?.take("benchmark");
     let benchmark = name.map(|name| service.benchmark(&name)).transpose()?;
     let bots = service
         .usable_bots()
@@ -102,8 +126,16 @@ pub(crate) async fn bots(State(service): State<Service>, uri: Uri) -> OlderPageR
     Ok(Json(bots.map(|bot| bot.name).collect()))
 }
 
+/// `/results/jobid/{id}`: the address of a job.
+pub(super) async fn elsewhere(Path(id): Path<String>) -> Response {
+    match Uuid::parse_str(&id) {
+        Ok(id) => Redirect::permanent(&format!("/jobs/{}", id.simple())).into_response(),
+        Err(_) => Problem::path(&format!("/results/jobid/{id}")).into_response(),
+    }
+}
+
 /// `/stories`: those of a benchmark.
-pub(crate) async fn stories(State(service): State<Service>, uri: Uri) -> OlderPageResult {
+pub(super) async fn stories(State(service): State<Service>, uri: Uri) -> OlderPageResult {
     let name = Query::from_uri(&uri)?
         .take("benchmark")
         .ok_or_else(|| errors::field("benchmark", "name the benchmark whose stories these are"))?;
@@ -139,19 +171,6 @@ fn days(query: &mut Query) -> Result<(Option<i64>, Option<i64>), Status> {
     }
 }
 
-/// The beginning of a day, in milliseconds since 1970.
-pub(crate) fn day(text: &str) -> Option<i64> {
-    let digits = text.split('-').map(|part| match part {
-        part if part.bytes().all(|byte| byte.is_ascii_digit()) => part.len(),
-        _ => 0,
-    });
-    if !digits.eq([4, 2, 2]) {
-        return None;
-    }
-    let begin: Timestamp = format!("{text}T00:00:00Z").parse().ok()?;
-    Some(begin.seconds * 1000)
-}
-
 fn shown(name: String, title: &str) -> String {
     match name.is_empty() {
         true => title.to_owned(),
@@ -175,8 +194,7 @@ fn whole(job: &Job, answers: &Answers) -> Result<Value, JobError> {
         JobSpec::Pairwise(spec) => spec
             .sides
             .map(|sides| [sides.base.commit, sides.experiment.commit]),
-        JobSpec::Bisection(spec) => ends(spec.range),
-        JobSpec::CulpritFinder(spec) => ends(spec.bisection.range),
+        spec => spec.bisection().and_then(|spec| ends(spec.range.clone())),
     };
     let [start, end] = ends
         .map(|ends| ends.map(|commit| commit.main.git_hash))
@@ -270,7 +288,7 @@ fn metric_summary(result: &JobResult) -> Option<Value> {
     let charts: Vec<&ChartComparison> = match result {
         JobResult::Pairwise(result) => result.charts.iter().map(|it| &it.comparison).collect(),
         JobResult::CulpritFinder(result) => result.verification.charts.iter().collect(),
-        JobResult::Bisection(_) => return None,
+        _ => return None,
     };
     let summaries = charts.into_iter().filter_map(|chart| {
         let compared = chart.comparison.as_ref()?;

@@ -8,7 +8,7 @@ use pinpoint_backends::store::Quota;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
-use super::{ConfigError, NO_TIME};
+use super::error::{ConfigError, NO_TIME};
 use crate::auth::users::user_name;
 
 /// A limit; [`Most::NONE`] is unlimited.

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::ConfigError;
+use super::error::ConfigError;
 
 /// The most attempts that a form takes.
 pub(crate) const MOST_ATTEMPTS: u32 = 150;

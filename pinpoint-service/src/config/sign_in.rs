@@ -10,7 +10,8 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
-use super::{ConfigError, NO_TIME, seconds};
+use super::error::{ConfigError, NO_TIME};
+use super::seconds;
 use crate::auth::sign_in::address;
 pub use crate::auth::sign_in::{Algorithm, Member, MemberError, Names, Roles};
 

@@ -6,18 +6,14 @@
 //! same machine; until then, the mirror answers as it is.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use pinpoint_backends::job::JobRequest;
 use pinpoint_backends::local::{CommitDetails, CommitName, LocalError, MirrorError, Mirrors};
-use pinpoint_core::bots::{Bot, Workers};
 use tokio::sync::{Semaphore, watch};
 use tonic::Status;
 
-use crate::api::grpc::errors;
 use crate::jobs::hosts::is_at_or_below;
-use crate::state::Service;
 
 /// The time after which a mirror is fetched again for names that may move.
 const FRESH: Duration = Duration::from_secs(30);
@@ -44,7 +40,7 @@ pub(crate) const RECENT: &str = "Recent";
 #[derive(Debug)]
 pub struct Commits {
     mirrors: Mirrors,
-    main_repository: Option<String>,
+    pub(super) main_repository: Option<String>,
     /// The last update of each mirror, by its URL.
     updates: Mutex<BTreeMap<String, Update>>,
     absent: Mutex<BTreeMap<String, Absent>>,
@@ -143,7 +139,7 @@ impl Commits {
 
     /// Returns true if the repository lacks this full hash, as far as can be found out soon:
     /// workers understand hashes, too.
-    async fn lacks(&self, repository: &str, name: &CommitName) -> bool {
+    pub(crate) async fn lacks(&self, repository: &str, name: &CommitName) -> bool {
         if let Ok(Some(_)) = self.look_up(repository, name).await {
             return false;
         }
@@ -274,158 +270,6 @@ fn failed(repository: &str, error: &LocalError) -> Status {
         _ => Status::internal(format!(
             "the mirror of {repository} can't be read; the operator finds the reason in the log"
         )),
-    }
-}
-
-impl Service {
-    /// The mirrors, and the repository that GetCommit looks into.
-    pub(crate) fn main_repository(&self) -> Result<(&Arc<Commits>, &str), Status> {
-        let Some(commits) = &self.commits else {
-            return Err(Status::failed_precondition(
-                "this service does not look up commits; its operator configures `[commits]`",
-            ));
-        };
-        let all = || {
-            let bots = self.usable_bots().filter_map(|bot| bot.repository);
-            bots.collect::<std::collections::BTreeSet<_>>()
-        };
-        let main = commits.main_repository.as_deref().or_else(|| {
-            let all = all();
-            all.first().copied().filter(|_| all.len() == 1)
-        });
-        let main = main.ok_or_else(|| {
-            Status::failed_precondition(
-                "bots have several repositories; the operator names one, `main_repository` in `[commits]`",
-            )
-        })?;
-        Ok((commits, main))
-    }
-
-    /// The full hash of a commit of a bot's repository, or the reason why it has none. Names that
-    /// this service can't look up stay as they are, for the check of the request.
-    pub(crate) async fn full_hash(
-        &self,
-        bot: &Bot<'_>,
-        text: &str,
-    ) -> Result<Result<String, String>, Status> {
-        if text == RECENT {
-            let builds = self.recent_builds(bot).await?;
-            let newest = builds.into_iter().next();
-            return Ok(newest.map(|build| build.git_hash).ok_or_else(|| {
-                format!(
-                    "no job has built a commit for {} yet; name another",
-                    bot.name
-                )
-            }));
-        }
-        let is_swarming = matches!(bot.workers, Workers::Swarming(_));
-        let (Some(commits), Some(repository), false) = (
-            &self.commits,
-            bot.repository,
-            is_swarming || text.is_empty(),
-        ) else {
-            return Ok(Ok(text.to_owned()));
-        };
-        match text.parse::<CommitName>() {
-            Ok(name) if name.is_full_hash() => Ok(match commits.lacks(repository, &name).await {
-                true => Err(no_commit(repository, &name)),
-                false => Ok(text.to_owned()),
-            }),
-            Ok(name) => Ok(match commits.find(repository, &name).await? {
-                Some(found) => Ok(found.git_hash),
-                None => Err(no_commit(repository, &name)),
-            }),
-            Err(error) => Ok(Err(format!("{error}, or {RECENT}"))),
-        }
-    }
-
-    /// As [`Service::full_hash`] without a bot: looks into the repository of GetCommit. The bot has
-    /// to be fixed first, so a failed look-up is not reported.
-    pub(crate) async fn full_hash_without_bot(&self, text: &str) -> Result<String, String> {
-        let name = text.parse::<CommitName>().ok();
-        let name = name.filter(|name| !name.is_full_hash());
-        let (Ok((commits, repository)), Some(name)) = (self.main_repository(), name) else {
-            return Ok(text.to_owned());
-        };
-        match commits.find(repository, &name).await {
-            Ok(Some(found)) => Ok(found.git_hash),
-            Ok(None) => Err(no_commit(repository, &name)),
-            Err(_) => Ok(text.to_owned()),
-        }
-    }
-
-    /// Writes the full hash of each commit that a request names otherwise, where this service looks
-    /// commits up. Other texts stay as they are, for the check of the request.
-    pub(crate) async fn resolve(&self, request: &mut JobRequest) -> Result<(), errors::Problems> {
-        let Some(commits) = &self.commits else {
-            return Ok(());
-        };
-        let bot = match request {
-            JobRequest::Bisection(request) => &request.configuration,
-            JobRequest::Pairwise(request) => &request.configuration,
-            JobRequest::CulpritFinder(request) => &request.configuration,
-        };
-        let Ok(bot) = self.bots.get(bot.trim()) else {
-            return Ok(());
-        };
-        let (Some(repository), false) =
-            (bot.repository, matches!(bot.workers, Workers::Swarming(_)))
-        else {
-            return Ok(());
-        };
-        let mut missing = Vec::new();
-        for (field, text) in names(request, repository) {
-            let Ok(name) = text.trim().parse::<CommitName>() else {
-                continue;
-            };
-            let is_missing = match name.is_full_hash() {
-                true => commits.lacks(repository, &name).await,
-                false => match commits.find(repository, &name).await? {
-                    Some(found) => {
-                        *text = found.git_hash;
-                        false
-                    }
-                    None => true,
-                },
-            };
-            if is_missing {
-                missing.push((field.to_owned(), no_commit(repository, &name)));
-            }
-        }
-        match missing.is_empty() {
-            true => Ok(()),
-            false => Err(errors::Problems::Fields(missing)),
-        }
-    }
-}
-
-fn no_commit(repository: &str, name: &CommitName) -> String {
-    format!("{repository} has no commit {name}")
-}
-
-/// The fields of a request that name commits of its bot's repository.
-fn names<'a>(request: &'a mut JobRequest, repository: &str) -> Vec<(&'static str, &'a mut String)> {
-    match request {
-        JobRequest::Bisection(request) => vec![
-            ("start_git_hash", &mut request.start_git_hash),
-            ("end_git_hash", &mut request.end_git_hash),
-        ],
-        JobRequest::CulpritFinder(request) => vec![
-            ("start_git_hash", &mut request.start_git_hash),
-            ("end_git_hash", &mut request.end_git_hash),
-        ],
-        JobRequest::Pairwise(request) => {
-            let sides = [
-                ("start_commit.main.git_hash", &mut request.start_commit),
-                ("end_commit.main.git_hash", &mut request.end_commit),
-            ];
-            let names = sides.into_iter().filter_map(|(field, side)| {
-                let main = side.as_mut()?.main.as_mut()?;
-                let named = main.repository.trim();
-                (named.is_empty() || named == repository).then_some((field, &mut main.git_hash))
-            });
-            names.collect()
-        }
     }
 }
 

@@ -8,9 +8,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use pinpoint_backends::store::{Job, JobFilter, JobId, Order, Place};
+use pinpoint_backends::store::{Job, JobFilter, JobId, JobStore, Order, Place};
 use pinpoint_compare::{MachineNoise, SameBuild, compare_machines};
-use pinpoint_core::{Answers, JobSpec, JobState, Position, Variant};
+use pinpoint_core::{Answers, JobSpec, JobState, Position, Variant, deciding_chart};
 use pinpoint_report::Measurements;
 use serde_json::json;
 use sha2::{Digest, Sha256};
@@ -18,7 +18,7 @@ use tokio::sync::Mutex;
 use tonic::Status;
 
 use crate::api::grpc::errors;
-use crate::state::Service;
+use crate::jobs::replays::replayed;
 
 /// The last jobs that are looked at.
 pub(crate) const JOBS: u32 = 50;
@@ -37,19 +37,22 @@ type Measured = BTreeMap<[u8; 32], SameBuild<String>>;
 #[derive(Debug, Default)]
 pub(crate) struct MeasuredJobs(Mutex<BTreeMap<JobId, Arc<Measured>>>);
 
-impl Service {
+impl MeasuredJobs {
     /// The noise of each machine, by its name.
-    pub(crate) async fn machine_noise(&self) -> Result<BTreeMap<String, MachineNoise>, Status> {
+    pub(crate) async fn noise(
+        &self,
+        store: &JobStore,
+    ) -> Result<BTreeMap<String, MachineNoise>, Status> {
         let filter = JobFilter {
             state: Some(JobState::Completed),
             ..JobFilter::default()
         };
-        let listed = self
-            .store
+        let listed = store
+            .jobs()
             .list(&filter, Order::default(), &Place::First, JOBS);
         let listed = listed.await.map_err(errors::store)?.jobs;
         // Concurrent requests find the values that this one reads.
-        let mut known = self.caches.measured_jobs.0.lock().await;
+        let mut known = self.0.lock().await;
         let mut jobs = BTreeMap::new();
         for job in listed {
             if job.runs == 0 || job.runs > MOST_RUNS {
@@ -57,7 +60,7 @@ impl Service {
             }
             let measured = match known.get(&job.id) {
                 Some(measured) => measured.clone(),
-                None => self.measured(&job.id).await?,
+                None => read(store, &job.id).await?,
             };
             // A request that takes too long leaves the next one less to read.
             known.insert(job.id.clone(), measured.clone());
@@ -69,16 +72,16 @@ impl Service {
         let failed = || Status::internal("the runs of machines can't be compared");
         compared.await.map_err(|_| failed())?.ok_or_else(failed)
     }
+}
 
-    /// The values that a job measured; none if this version can't read it.
-    async fn measured(&self, id: &JobId) -> Result<Arc<Measured>, Status> {
-        let job = self.store.get(id.as_str()).await.map_err(errors::store)?;
-        let measured = self.replayed(job, |job, answers| Ok(measured(job, answers)));
-        match measured.await {
-            Ok(measured) => Ok(Arc::new(measured)),
-            Err(status) if status.code() == tonic::Code::Internal => Ok(Arc::default()),
-            Err(status) => Err(status),
-        }
+/// The values that a job measured; none if this version can't read it.
+async fn read(store: &JobStore, id: &JobId) -> Result<Arc<Measured>, Status> {
+    let job = store.jobs().get(id).await.map_err(errors::store)?;
+    let measured = replayed(store, job, |job, answers| Ok(measured(job, answers)));
+    match measured.await {
+        Ok(measured) => Ok(Arc::new(measured)),
+        Err(status) if status.code() == tonic::Code::Internal => Ok(Arc::default()),
+        Err(status) => Err(status),
     }
 }
 
@@ -90,14 +93,14 @@ fn measured(
     }: Answers,
 ) -> Measured {
     let runs = Measurements::of(answers, engine.names());
-    let (chart, aggregate, sides) = match engine.machine().spec() {
-        JobSpec::Bisection(spec) => (&spec.chart, spec.aggregate, None),
-        JobSpec::CulpritFinder(spec) => (&spec.bisection.chart, spec.bisection.aggregate, None),
-        JobSpec::Pairwise(spec) => (&spec.chart, spec.aggregate, spec.sides.as_ref()),
+    let spec = engine.machine().spec();
+    let sides = match spec {
+        JobSpec::Pairwise(spec) => spec.sides.as_ref(),
+        _ => None,
     };
     let command = &job.config["local"];
     let what = [&command["command"], &command["build"], &command["env"]];
-    let what = json!([job.bot, job.benchmark, what, aggregate]).to_string();
+    let what = json!([job.bot, job.benchmark, what, spec.aggregate()]).to_string();
     let mut measured = Measured::new();
     for run in &runs.runs {
         let (Some(machine), Some(place)) = (&run.report.bot, runs.place(run.position)) else {
@@ -108,10 +111,10 @@ fn measured(
             _ => &sides.experiment,
         });
         let arguments = side.map(|side| (&side.arguments, &side.env));
-        let decides = chart.as_ref().or(run.report.chart.as_ref());
-        let charts: Vec<&String> = match decides {
+        let all = || run.charts.iter().map(|values| &*values.chart);
+        let charts = match deciding_chart(spec.chart(), run.report.chart.as_deref(), all()) {
             Some(chart) => vec![chart],
-            None => run.report.charts.keys().take(MOST_CHARTS).collect(),
+            None => all().take(MOST_CHARTS).collect(),
         };
         for chart in charts {
             let Some(value) = run.value(chart).filter(|value| value.is_finite()) else {

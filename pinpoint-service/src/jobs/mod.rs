@@ -1,7 +1,12 @@
-//! Jobs as requests see them: followed, their commits and changes, and the noise of machines.
+//! Jobs as requests see them: followed, their bots, arguments, commits and changes, and the noise of
+//! machines.
 
+pub(crate) mod bots;
 pub(crate) mod commits;
+pub(crate) mod extra_args;
 pub(crate) mod gerrit;
 pub(crate) mod hosts;
 pub(crate) mod machines;
+pub(crate) mod replays;
+pub(crate) mod resolve;
 pub(crate) mod watching;

@@ -22,7 +22,10 @@ use http_body_util::LengthLimitError;
 use tonic::Status;
 
 use crate::api::rest::Problem;
-use crate::auth::limits::{Limits, MOST_BODY_BYTES, requests_reached};
+use crate::auth::reached::requests_reached;
+
+/// The most bytes that a request may have.
+pub(crate) const MOST_BODY_BYTES: usize = 1 << 20;
 
 /// The time within which a request arrives that makes no room for others.
 const GRACE: Duration = Duration::from_secs(1);
@@ -59,15 +62,11 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// Counts the bytes of a request until its answer begins.
-pub(crate) async fn counted(
-    State(limits): State<Arc<Limits>>,
-    request: Request,
-    next: Next,
-) -> Response {
+pub(crate) async fn counted(State(inbox): State<Inbox>, request: Request, next: Next) -> Response {
     if request.body().is_end_stream() {
         return next.run(request).await;
     }
-    let arriving = limits.inbox().begin();
+    let arriving = inbox.begin();
     let request = request.map(|body| {
         Body::new(Incoming {
             body,

@@ -2,6 +2,7 @@
 
 pub(crate) mod arriving;
 pub(crate) mod connections;
+pub(crate) mod guard;
 pub(crate) mod metrics;
 pub(crate) mod requests;
 pub(crate) mod sending;

@@ -4,7 +4,7 @@
 use std::net::{IpAddr, SocketAddr};
 use std::time::Instant;
 
-use axum::extract::{ConnectInfo, MatchedPath, Request};
+use axum::extract::{ConnectInfo, MatchedPath, Request, State};
 use axum::middleware::Next;
 use axum::response::Response;
 use http::header::{HeaderName, STRICT_TRANSPORT_SECURITY, X_CONTENT_TYPE_OPTIONS};
@@ -16,7 +16,6 @@ use uuid::Uuid;
 
 use crate::api::operations;
 use crate::auth::caller::code_name;
-use crate::pages;
 use crate::transport::metrics::METRICS;
 
 /// The header with the id of a request, in both directions.
@@ -43,8 +42,15 @@ pub(crate) struct Arrival {
 #[derive(Debug, Clone)]
 pub(crate) struct User(pub(crate) String);
 
+/// The row of the table of pages for a path. That table lists handlers, which import this module.
+pub(crate) type PathOf = fn(&str) -> Option<&'static str>;
+
 /// Passes a request on, with these facts.
-pub(crate) async fn watch(mut request: Request, next: Next) -> Response {
+pub(crate) async fn watch(
+    State(path_of): State<PathOf>,
+    mut request: Request,
+    next: Next,
+) -> Response {
     let from = request
         .extensions()
         .get::<ConnectInfo<SocketAddr>>()
@@ -55,7 +61,7 @@ pub(crate) async fn watch(mut request: Request, next: Next) -> Response {
         from,
         trace: trace_of(request.headers()),
     };
-    let mut watched = Watched::new(arrival.clone(), operation_of(&request));
+    let mut watched = Watched::new(arrival.clone(), operation_of(&request, path_of));
     request.extensions_mut().insert(arrival);
     let has_tls = request.extensions().get() == Some(&Scheme::HTTPS);
     let mut response = next.run(request).await;
@@ -130,12 +136,12 @@ fn trace_of(headers: &HeaderMap) -> Option<TraceParent> {
 }
 
 /// The name of the operation or path: one of the tables'.
-fn operation_of(request: &Request) -> &'static str {
+fn operation_of(request: &Request, path_of: PathOf) -> &'static str {
     let (method, uri) = (request.method(), request.uri());
     let found = match request.extensions().get::<MatchedPath>() {
         Some(path) => operations::of_route(method, path.as_str())
             .map(|operation| operation.rpc)
-            .or_else(|| pages::of_route(path.as_str()).map(|page| page.path)),
+            .or_else(|| path_of(path.as_str())),
         None => operations::of_rpc(uri.path()).map(|operation| operation.rpc),
     };
     found.unwrap_or("other")

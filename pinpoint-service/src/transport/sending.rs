@@ -23,8 +23,8 @@ use http::header::CONTENT_LENGTH;
 use http_body::{Frame, SizeHint};
 use http_body_util::BodyExt;
 
-use crate::auth::limits::{Limits, answers_reached};
-use crate::router::{is_grpc, refused};
+use crate::api::rest::{is_grpc, refused};
+use crate::auth::reached::answers_reached;
 use crate::transport::connections::Connection;
 
 /// The bytes that are handed to a connection at once, and so the least that a client has to take
@@ -91,7 +91,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// Counts the bytes of an answer until its client has them.
 pub(crate) async fn counted(
-    State(limits): State<Arc<Limits>>,
+    State(outbox): State<Outbox>,
     request: Request,
     next: Next,
 ) -> Response {
@@ -122,7 +122,7 @@ pub(crate) async fn counted(
             }
         },
     };
-    match limits.outbox().admit(connection, Rest { body, data }) {
+    match outbox.admit(connection, Rest { body, data }) {
         Ok(body) => Response::from_parts(parts, Body::new(body)),
         Err(()) => {
             // Without a body, the client has nothing left to take.

@@ -12,10 +12,10 @@ use tonic::{Code, Status};
 use super::dates::{ago, at, now};
 use super::frame::{self, Section};
 use super::view::{Form, THEME, THEMES, View};
+use crate::api::access::Right;
 use crate::api::grpc::errors;
 use crate::api::grpc::v2::messages::pinpoint_server::Pinpoint;
 use crate::api::grpc::v2::messages::{GetQuotaRequest, GetQuotaResponse};
-use crate::api::operations::Right;
 use crate::api::query::Query;
 use crate::api::rest::Problem;
 use crate::auth::caller::{denied, is_same};
@@ -189,7 +189,9 @@ pub(super) async fn prefer(
         }
     };
     let entry = view.preferred(THEME);
-    let kept = (service.store).set_preferences(view.user(), &preferences, Some(&entry));
+    let kept = (service.store)
+        .preferences()
+        .set(view.user(), &preferences, Some(&entry));
     kept.await.map_err(errors::store)?;
     Ok(Redirect::to("/account").into_response())
 }
@@ -373,7 +375,7 @@ pub(super) async fn create_token(
         expires: Some(now() + i64::from(days) * 24 * 60 * 60 * 1000),
     };
     let entry = view.entry(operation, &token.name, Code::Ok);
-    let secret = match service.store.create_token(&token, Some(&entry)).await {
+    let secret = match service.store.tokens().create(&token, Some(&entry)).await {
         Err(StoreError::TokenExists { .. }) => {
             let problem = "This name has been used before. Choose another.";
             wanted.problems.push(("name", problem.into()));
@@ -403,7 +405,7 @@ pub(super) async fn revoke_token(
 ) -> Result<Response, Problem> {
     let missing = || errors::field("name", "enter the name of the token");
     let name = form.take("name").ok_or_else(missing)?;
-    let tokens = service.store.tokens().await.map_err(errors::store)?;
+    let tokens = service.store.tokens().list().await.map_err(errors::store)?;
     let token = tokens.iter().find(|token| token.name == name);
     let unheard = || Status::not_found(format!("there is no token {name:?}"));
     let token = token.ok_or_else(unheard)?;
@@ -416,14 +418,14 @@ pub(super) async fn revoke_token(
         return Err(Status::permission_denied(problem).into());
     }
     let entry = view.entry(operation, &name, Code::Ok);
-    let revoked = service.store.revoke_token(&name, Some(&entry)).await;
+    let revoked = service.store.tokens().revoke(&name, Some(&entry)).await;
     revoked.map_err(errors::store)?;
     let back = if is_own { "/account" } else { "/admin" };
     Ok(Redirect::to(back).into_response())
 }
 
 async fn own_tokens(service: &Service, view: &View) -> Result<Vec<Token>, Status> {
-    let tokens = service.store.tokens().await.map_err(errors::store)?;
+    let tokens = service.store.tokens().list().await.map_err(errors::store)?;
     let tokens = tokens.into_iter();
     Ok(tokens
         .filter(|token| is_same(&token.user, view.user()))

@@ -108,7 +108,7 @@ pub(super) async fn page(
     };
     let read = service.get_audit(view.call("pinpoint.v2.Pinpoint/GetAudit", request));
     let read = read.await.map_err(of_list)?.into_inner();
-    let all = service.store.tokens().await.map_err(errors::store)?;
+    let all = service.store.tokens().list().await.map_err(errors::store)?;
     let main = html! {
         h1 { "Administration" }
         (roles(service.sign_in.roles()))
@@ -269,7 +269,12 @@ pub(super) async fn verify(
     view: View,
 ) -> Result<Response, Problem> {
     let turn = CHECKS.acquire().await;
-    let check = service.store.verify_audit().await.map_err(errors::store)?;
+    let check = service
+        .store
+        .audit()
+        .verify()
+        .await
+        .map_err(errors::store)?;
     drop(turn);
     let main = html! {
         h1 { "Audit log" }

@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 
 use axum::extract::State;
-use axum::response::{IntoResponse, Response};
-use http::{HeaderMap, HeaderValue, Uri, header};
+use axum::response::Response;
 use maud::{Markup, html};
 use pinpoint_report::{Foreign, clean};
 
@@ -12,40 +11,26 @@ use super::dates::ago;
 use super::frame::{self, Section};
 use super::job::title;
 use super::machines;
-use super::problems::wants_page;
 use super::view::View;
 use crate::api::grpc::v2::messages::pinpoint_server::Pinpoint;
 use crate::api::grpc::v2::messages::{
     Bot, JobFilter, ListBotsRequest, ListJobsRequest, ListWorkersRequest, State as JobState, Worker,
 };
 use crate::api::rest::Problem;
-use crate::compat::older_page;
 use crate::state::Service;
 
 /// The most jobs under way whose titles are looked up.
 const MOST_TITLES: u32 = 500;
 
-/// GET `/bots`: the page for browsers, and names for the programs of the older page.
-pub(crate) async fn bots(
+/// GET `/bots`.
+pub(crate) async fn bots_page(
     State(service): State<Service>,
-    uri: Uri,
-    headers: HeaderMap,
     view: View,
-) -> Response {
-    let mut response = match wants_page(&headers) {
-        true => bots_page(&service, &view).await.into_response(),
-        false => older_page::bots(State(service), uri).await.into_response(),
-    };
-    let by_kind = HeaderValue::from_static("accept");
-    response.headers_mut().append(header::VARY, by_kind);
-    response
-}
-
-async fn bots_page(service: &Service, view: &View) -> Result<Response, Problem> {
+) -> Result<Response, Problem> {
     let listed = service.list_bots(view.call("pinpoint.v2.Pinpoint/ListBots", ListBotsRequest {}));
     let bots = listed.await?.into_inner().bots;
-    let workers = workers_of(service, view).await?;
-    let titles = titles(service, view).await?;
+    let workers = workers_of(&service, &view).await?;
+    let titles = titles(&service, &view).await?;
     let main = html! {
         h1 { "Bots" }
         p.soft { "A bot is a kind of machine, which the operator configures. Its workers run its jobs." }
@@ -70,7 +55,7 @@ async fn bots_page(service: &Service, view: &View) -> Result<Response, Problem> 
             }
         }
     };
-    Ok(frame::page(view, Section::Bots, "Bots", &main))
+    Ok(frame::page(&view, Section::Bots, "Bots", &main))
 }
 
 fn bot_row(bot: &Bot, workers: &[Worker], titles: &BTreeMap<String, String>) -> Markup {
@@ -132,7 +117,7 @@ pub(super) async fn workers(
 ) -> Result<Response, Problem> {
     let workers = workers_of(&service, &view).await?;
     let titles = titles(&service, &view).await?;
-    let measured = service.machine_noise().await?;
+    let measured = service.caches.measured_jobs.noise(&service.store).await?;
     let main = html! {
         h1 { "Workers" }
         p.soft { "A worker runs the jobs of its bots, one at a time. A worker that is gone stays in the list for a week." }

@@ -6,7 +6,7 @@ use axum::extract::{Path, State};
 use axum::response::Response;
 use http::Uri;
 use maud::{Markup, html};
-use pinpoint_core::api::{GetCommitRequest, GetCommitResponse};
+use pinpoint_core::api::GetCommitResponse;
 use pinpoint_report::{Foreign, clean};
 use tonic::{Code, Status};
 
@@ -15,9 +15,9 @@ use super::frame::{self, Section};
 use super::job::{kind, state, title};
 use super::problems::of_list;
 use super::view::View;
+use crate::api::grpc::errors;
 use crate::api::grpc::v2::messages::pinpoint_server::Pinpoint;
 use crate::api::grpc::v2::messages::{JobFilter, JobSummary, ListJobsRequest};
-use crate::api::grpc::{PinpointGateway, errors};
 use crate::api::query::Query;
 use crate::api::rest::Problem;
 use crate::state::Service;
@@ -41,7 +41,7 @@ pub(super) async fn page(
         return Err(errors::field("hash", problem).into());
     }
     let token = Query::from_uri(&uri)?.take("page").unwrap_or_default();
-    let known = known(&service, &view, &hash).await;
+    let known = known(&service, &hash).await;
     let whole = match &known {
         Ok(Some(commit)) => &commit.git_hash,
         _ => &hash,
@@ -86,21 +86,11 @@ fn short(hash: &str) -> &str {
 }
 
 /// The details from its repository; nothing where this service looks up no commits.
-async fn known(
-    service: &Service,
-    view: &View,
-    hash: &str,
-) -> Result<Option<GetCommitResponse>, Status> {
-    let commit = hash.to_owned();
-    let request = view.call(
-        "pinpoint.v1.PinpointGateway/GetCommit",
-        GetCommitRequest { commit },
-    );
-    let found = tokio::time::timeout(REPOSITORY_TIMEOUT, service.get_commit(request)).await;
+async fn known(service: &Service, hash: &str) -> Result<Option<GetCommitResponse>, Status> {
+    let found = tokio::time::timeout(REPOSITORY_TIMEOUT, service.commit(hash)).await;
     match found {
         Ok(Ok(found)) => {
             // Digits alone may be the position of another.
-            let found = found.into_inner();
             Ok(found.git_hash.starts_with(hash).then_some(found))
         }
         Ok(Err(status)) if status.code() == Code::FailedPrecondition => Ok(None),

@@ -178,7 +178,7 @@ fn by_name(result: Option<&JobResult>) -> BTreeMap<String, NamedChart> {
             });
             named.collect()
         }
-        Some(JobResult::Bisection(_)) | None => Vec::new(),
+        _ => Vec::new(),
     };
     let named = charts.into_iter();
     named

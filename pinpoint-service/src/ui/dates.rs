@@ -7,7 +7,7 @@ use pinpoint_core::api::Timestamp;
 use tonic::Status;
 
 use crate::api::grpc::errors;
-use crate::compat::older_page::{DAY, day};
+use crate::api::query::{DAY, day};
 
 /// The age of a time, by the clock of the service; the time itself is a title.
 pub(super) fn ago(time: Option<&Timestamp>) -> Markup {

@@ -7,7 +7,7 @@ use pinpoint_report::clean;
 
 use super::assets::path;
 use super::view::View;
-use crate::api::operations::Right;
+use crate::api::access::Right;
 
 /// Nothing from others, and nothing in the page itself: text that slipped through every other net
 /// could neither run, nor fetch, nor look like a part of the page.

@@ -14,35 +14,31 @@ mod account;
 mod actions;
 mod admin;
 mod assets;
-mod bots;
+pub(crate) mod bots;
 mod commit;
 mod compare;
 mod compressed;
 mod dates;
 mod frame;
-mod job;
+pub(crate) mod job;
 mod jobs;
 mod machines;
 mod new;
 mod problems;
 mod sessions;
 mod unsent;
-mod view;
+pub(crate) mod view;
 
 use axum::response::Redirect;
 use axum::routing::{get, post};
 
-use crate::api::operations::Right;
-use crate::pages::{Page, given, open, posted, seen};
+use crate::api::access::Right;
+use crate::page::{Page, given, open, posted, seen};
 
-pub(crate) use self::bots::bots;
 pub(crate) use self::compressed::compressed;
-pub(crate) use self::job::kept::JobCache;
-pub(crate) use self::job::live::Feeds;
-pub(crate) use self::problems::{as_pages, wants_page};
+pub(crate) use self::problems::{IsPage, as_pages, wants_page};
 pub(crate) use self::sessions::{signed_out, signing_in};
-pub(crate) use self::unsent::USER as FORM_USER;
-pub(crate) use self::view::theme;
+pub(crate) use self::view::{FORM_USER, theme};
 
 /// The pages and the targets of their forms.
 pub(crate) const PAGES: &[Page] = &[
@@ -51,7 +47,6 @@ pub(crate) const PAGES: &[Page] = &[
     posted("/view", Right::See, || post(jobs::keep)),
     seen("/jobs/{id}", || get(job::page)),
     seen("/jobs/{id}/events", || get(job::live::events)),
-    seen("/results/jobid/{id}", || get(job::elsewhere)),
     seen("/jobs/{id}/journal.jsonl", || get(job::files::journal)),
     seen("/jobs/{id}/files/{folder}/{name}", || {
         get(job::files::output)
@@ -72,7 +67,9 @@ pub(crate) const PAGES: &[Page] = &[
     seen("/new/bots", || get(new::bots)),
     seen("/new/benchmarks", || get(new::benchmarks)),
     seen("/new/stories", || get(new::stories)),
-    // `/bots` is in `pages.rs`, since it also serves the older page's programs.
+    // With the older page, its programs ask for the same path.
+    #[cfg(not(feature = "published"))]
+    seen("/bots", || get(bots::bots_page)),
     seen("/workers", || get(bots::workers)),
     seen("/commits/{hash}", || get(commit::page)),
     seen("/account", || get(account::page)),

@@ -12,19 +12,22 @@ use tonic_types::StatusExt;
 
 use super::frame;
 use super::unsent::{self, Unsent};
-use super::view::View;
+use super::view::{FORM_USER, View};
 use crate::api::rest;
 use crate::auth::sign_in::{EarlierSession, is_local};
-use crate::pages;
 use crate::state::Service;
 use crate::transport::requests::{Arrival, User};
 
 /// The longest address of a page that a link to the sign-in has in its own.
 const LONGEST_IN_LINK: usize = 2048;
 
+/// Tells whether a page can be opened at a path of the table of pages. That table lists handlers,
+/// which import this module.
+pub(crate) type IsPage = fn(&str) -> bool;
+
 /// Turns an error into a page if a browser shows it.
 pub(crate) async fn as_pages(
-    State(service): State<Service>,
+    State((service, is_page)): State<(Service, IsPage)>,
     request: Request,
     next: Next,
 ) -> Response {
@@ -39,7 +42,7 @@ pub(crate) async fn as_pages(
     let (parts, body) = request.into_parts();
     let id = parts.extensions.get::<Arrival>().map(|it| it.id.clone());
     let is_form = parts.method == Method::POST;
-    let here = page_of(&parts);
+    let here = page_of(&parts, is_page);
     let response = next.run(Request::from_parts(parts, body)).await;
     let Some(told) = response.extensions().get::<Status>().cloned() else {
         return response;
@@ -85,10 +88,10 @@ pub(crate) fn wants_page(headers: &HeaderMap) -> bool {
 }
 
 /// The page to return to: for a form, the one that contains it.
-fn page_of(parts: &Parts) -> String {
+fn page_of(parts: &Parts, is_page: IsPage) -> String {
     let page = match parts.method {
         Method::GET | Method::HEAD => parts.uri.path_and_query().map(|it| it.as_str()),
-        _ => page_of_form(parts),
+        _ => page_of_form(parts, is_page),
     };
     // Nobody can return to the end of a sign-in.
     let page = page.filter(|page| is_local(page) && !page.starts_with("/sign-"));
@@ -97,10 +100,10 @@ fn page_of(parts: &Parts) -> String {
 
 /// A form is sent to the address of its page, or to one below it. `Referer` would not tell them
 /// apart: of a long address, browsers send only the host.
-fn page_of_form(parts: &Parts) -> Option<&str> {
+fn page_of_form(parts: &Parts, is_page: IsPage) -> Option<&str> {
     let mut route = parts.extensions.get::<MatchedPath>()?.as_str();
     let mut path = parts.uri.path();
-    while !pages::is_shown(route) {
+    while !is_page(route) {
         route = route.rsplit_once('/')?.0;
         path = path.rsplit_once('/')?.0;
     }
@@ -264,7 +267,7 @@ impl Problem<'_> {
             form method="post" action="/sign-in" {
                 input type="hidden" name="return_to" value=(back);
                 @if let Some(unsent) = self.unsent {
-                    input type="hidden" name=(unsent::USER) value=(clean(&unsent.user));
+                    input type="hidden" name=(FORM_USER) value=(clean(&unsent.user));
                 }
                 button.primary { "Sign in" }
             }

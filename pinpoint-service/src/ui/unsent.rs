@@ -25,12 +25,9 @@ use axum::extract::Request;
 use http::Method;
 use http::header::CONTENT_TYPE;
 
-use super::view::KEY;
+use super::view::{FORM_USER, KEY};
 use crate::auth::caller::is_same;
 use crate::auth::sign_in::{LONGEST_PATH, is_local};
-
-/// The field with the user who was given the form.
-pub(crate) const USER: &str = "form_user";
 
 /// The fields that nobody types: they belong to one form, or to one button.
 const LEFT_OUT: [&str; 3] = ["form_token", KEY, "do"];
@@ -52,7 +49,7 @@ impl Unsent {
         let mut user = None;
         let mut query = form_urlencoded::Serializer::new(String::new());
         for (name, value) in form_urlencoded::parse(body) {
-            if name == USER {
+            if name == FORM_USER {
                 user = Some(value.into_owned());
             } else if !value.is_empty() && !LEFT_OUT.contains(&&*name) {
                 query.append_pair(&name, &value);

@@ -13,14 +13,16 @@ use serde_json::{Map, Value};
 use tonic::{Code, Status};
 use uuid::Uuid;
 
-use super::unsent;
+use crate::api::access::Right;
 use crate::api::grpc::errors;
-use crate::api::operations::Right;
 use crate::api::query::Query;
 use crate::api::rest::Problem;
 use crate::auth::caller::Context;
 use crate::state::Service;
 use crate::transport::arriving;
+
+/// The field with the user who was given the form.
+pub(crate) const FORM_USER: &str = "form_user";
 
 /// The preference of a theme.
 pub(super) const THEME: &str = "theme";
@@ -49,7 +51,7 @@ impl FromRequestParts<Service> for View {
         let context = parts.extensions.get::<Context>().cloned();
         let context = context.ok_or_else(errors::no_context)?;
         let preferences = match &context.caller {
-            Some(caller) => service.store.preferences(&caller.user).await,
+            Some(caller) => service.store.preferences().get(&caller.user).await,
             None => Ok(Map::new()),
         };
         Ok(Self {
@@ -69,7 +71,7 @@ impl View {
         let context = extensions.get::<Context>()?.clone();
         let user = &context.caller.as_ref()?.user;
         let preferences =
-            tokio::time::timeout(PREFERENCES_TIMEOUT, service.store.preferences(user)).await;
+            tokio::time::timeout(PREFERENCES_TIMEOUT, service.store.preferences().get(user)).await;
         Some(Self {
             preferences: preferences.ok().and_then(Result::ok).unwrap_or_default(),
             context,
@@ -148,7 +150,7 @@ impl View {
     pub(super) fn typed_form(&self) -> Markup {
         html! {
             (self.form_token())
-            input type="hidden" name=(unsent::USER) value=(clean(self.user()));
+            input type="hidden" name=(FORM_USER) value=(clean(self.user()));
         }
     }
 

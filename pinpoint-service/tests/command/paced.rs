@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use pinpoint_backends::job::{JobConfig, TakenJob, Worker, new_job};
+use pinpoint_backends::job::{JobConfig, JobRequest, TakenJob, Worker};
 use pinpoint_backends::store::{JobId, JobStore, NewJob};
 use pinpoint_core::job::ResultSource;
 use pinpoint_core::{
@@ -51,9 +51,11 @@ pub(crate) async fn create(store: &JobStore, pairs: u32) -> JobId {
     };
     let job = NewJob {
         bot: "watched".into(),
-        ..new_job(&spec.into(), &JobConfig::default()).unwrap()
+        ..JobRequest::new(spec, JobConfig::default())
+            .into_job()
+            .unwrap()
     };
-    store.create(&job).await.unwrap()
+    store.jobs().create(&job).await.unwrap()
 }
 
 /// Carries it out, with this long for each pair.

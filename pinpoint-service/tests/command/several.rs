@@ -202,6 +202,7 @@ async fn one_of_three_that_is_killed_loses_no_job_makes_none_twice_and_watchers_
         ..JobFilter::default()
     };
     let listed = store
+        .jobs()
         .list(&filter, Order::default(), &Place::First, 1000)
         .await
         .unwrap();
@@ -212,14 +213,14 @@ async fn one_of_three_that_is_killed_loses_no_job_makes_none_twice_and_watchers_
         .collect();
     assert_eq!(listed.len(), CLIENTS * JOBS);
     assert_eq!(listed, jobs);
-    let journal = store.journal(&id).await.unwrap();
+    let journal = store.journals().open(&id).await.unwrap();
     let entries = journal.entries_after(None, 10 * PAIRS).await.unwrap();
     let entries: Vec<_> = entries.iter().map(|entry| entry.sequence).collect();
     assert!(entries.len() > PAIRS as usize);
     for seen in watched {
         assert_eq!(seen, entries);
     }
-    let audit = store.verify_audit().await.unwrap();
+    let audit = store.audit().verify().await.unwrap();
     assert!(matches!(audit, AuditCheck::Whole { .. }), "{audit:?}");
 }
 

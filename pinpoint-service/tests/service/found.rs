@@ -317,7 +317,7 @@ async fn a_culprit_is_found() {
         config,
         mut spec,
         ..
-    } = world.store.get(id).await.unwrap();
+    } = world.store.jobs().find(&id.parse().unwrap()).await.unwrap();
     spec["strategy"] = "pinpoint".into();
     let same = NewJob {
         kind,
@@ -330,7 +330,7 @@ async fn a_culprit_is_found() {
         config,
         spec,
     };
-    let compared = world.store.create(&same).await.unwrap();
+    let compared = world.store.jobs().create(&same).await.unwrap();
 
     let options = worker(&world, &url);
     let (ended, left) = (Notify::new(), Cell::new(3));

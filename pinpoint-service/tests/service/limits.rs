@@ -150,7 +150,11 @@ async fn a_user_makes_so_many_jobs() {
         assert_eq!(create(&world, &ada, "a").await.status().as_u16(), 200);
         let bo = bearer(&world, "bo", "editor").await;
         assert_eq!(create(&world, &bo, "a").await.status().as_u16(), 200);
-        let rows = world.store.audited(&AuditFilter::default(), 0, 10).await;
+        let rows = world
+            .store
+            .audit()
+            .list(&AuditFilter::default(), 0, 10)
+            .await;
         let results: Vec<_> = (rows.unwrap().into_iter())
             .map(|row| row.entry.result)
             .collect();
@@ -165,7 +169,11 @@ async fn refusals_of_one_token_do_not_fill_the_audit_log() {
     for _ in 0..40 {
         assert_eq!(create(&world, &viewer, "a").await.status().as_u16(), 403);
     }
-    let rows = world.store.audited(&AuditFilter::default(), 0, 100).await;
+    let rows = world
+        .store
+        .audit()
+        .list(&AuditFilter::default(), 0, 100)
+        .await;
     let rows = rows.unwrap().len();
     // One more for each 6 s that this took.
     assert!((10..40).contains(&rows), "{rows}");
@@ -175,7 +183,16 @@ async fn refusals_of_one_token_do_not_fill_the_audit_log() {
         user: Some("bo".into()),
         ..AuditFilter::default()
     };
-    assert_eq!(world.store.audited(&filter, 0, 10).await.unwrap().len(), 1);
+    assert_eq!(
+        world
+            .store
+            .audit()
+            .list(&filter, 0, 10)
+            .await
+            .unwrap()
+            .len(),
+        1
+    );
 }
 
 #[tokio::test]
@@ -285,7 +302,7 @@ async fn what_everybody_may_ask_for_costs_no_question_after_a_token() {
     let world = limited(none()).await;
     let bearer = bearer(&world, "ada", "viewer").await;
     let headers = [("authorization", &*bearer)];
-    let was_used = async || world.store.tokens().await.unwrap()[0].used.is_some();
+    let was_used = async || world.store.tokens().list().await.unwrap()[0].used.is_some();
     for path in ["/healthz", "/readyz"] {
         let answer = world.send_with("GET", path, &headers, &Value::Null).await;
         assert_eq!(answer.status, 200);

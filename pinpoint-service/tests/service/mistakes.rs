@@ -156,7 +156,8 @@ async fn a_view_that_is_too_long_is_refused_and_keeps_nobody_out() {
     let preferences = preferences.as_object().unwrap();
     let store = &world.store;
     store
-        .set_preferences("ada", preferences, None)
+        .preferences()
+        .set("ada", preferences, None)
         .await
         .unwrap();
     let answer = world.get("/").await;

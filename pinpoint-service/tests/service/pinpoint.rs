@@ -63,7 +63,8 @@ async fn a_job_is_made_from_a_body_a_form_or_a_query() {
         );
         let job = world
             .store
-            .get(made["jobId"].as_str().unwrap())
+            .jobs()
+            .find(&made["jobId"].as_str().unwrap().parse().unwrap())
             .await
             .unwrap();
         assert_eq!((&*job.benchmark, &*job.bot), ("parsing", "lab"));
@@ -93,6 +94,7 @@ async fn all_problems_of_a_request_are_told_at_once() {
     answer.fails(400, 3);
     let jobs = world
         .store
+        .jobs()
         .list(&Default::default(), Order::default(), &Place::First, 1)
         .await
         .unwrap();
@@ -168,11 +170,29 @@ async fn a_job_that_nobody_works_on_is_ended_at_once() {
         .get(&format!("/pinpoint/v1/cancel?job_id={id}"))
         .await
         .fails(405, 12);
-    assert_eq!(world.store.get(id).await.unwrap().state, JobState::Pending);
+    assert_eq!(
+        world
+            .store
+            .jobs()
+            .find(&id.parse().unwrap())
+            .await
+            .unwrap()
+            .state,
+        JobState::Pending
+    );
     let cancel = json!({ "job_id": id, "reason": "no longer needed" });
     let ended = world.post("/pinpoint/v1/cancel", &cancel).await.ok();
     assert_eq!(ended, json!({ "jobId": id, "state": "Canceled" }));
-    assert_eq!(world.store.get(id).await.unwrap().state, JobState::Canceled);
+    assert_eq!(
+        world
+            .store
+            .jobs()
+            .find(&id.parse().unwrap())
+            .await
+            .unwrap()
+            .state,
+        JobState::Canceled
+    );
     // Once more is the same.
     assert_eq!(
         world.post("/pinpoint/v1/cancel", &cancel).await.ok()["state"],

@@ -349,7 +349,7 @@ fn send_all(cases: u32, seed: RngSeed) {
         [200, 400, 401, 404].iter().all(|it| seen.contains(it)),
         "{seen:?}"
     );
-    let jobs = runtime.block_on(world.store.list(
+    let jobs = runtime.block_on(world.store.jobs().list(
         &Default::default(),
         Order::default(),
         &Place::First,

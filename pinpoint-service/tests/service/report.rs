@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use axum::body::{Body, to_bytes};
 use http::Request;
 use http::header::{CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY, CONTENT_TYPE};
-use pinpoint_backends::job::{CommandLine, JobConfig, TakenJob, Worker, new_job};
+use pinpoint_backends::job::{CommandLine, JobConfig, JobRequest, TakenJob, Worker};
 use pinpoint_backends::local::note_session;
 use pinpoint_backends::store::{JobId, NewJob};
 use pinpoint_core::job::ResultSource;
@@ -58,9 +58,11 @@ async fn compared(world: &World) -> JobId {
     };
     let job = NewJob {
         title: HOSTILE.into(),
-        ..new_job(&spec.into(), &JobConfig::default()).unwrap()
+        ..JobRequest::new(spec, JobConfig::default())
+            .into_job()
+            .unwrap()
     };
-    let id = world.store.create(&job).await.unwrap();
+    let id = world.store.jobs().create(&job).await.unwrap();
     let directory = tempfile::tempdir().unwrap();
     note_session(directory.path(), None).unwrap();
     let taken = TakenJob::take(&world.store, &id, "test", directory.path()).await;
@@ -127,7 +129,7 @@ async fn a_report_is_the_file_that_the_command_line_writes() {
     );
 
     let directory = tempfile::tempdir().unwrap();
-    let job = world.store.get(id.as_str()).await.unwrap();
+    let job = world.store.jobs().get(&id).await.unwrap();
     let state_dir = Some(directory.path());
     let written = pinpoint_report::report(&world.store, state_dir, job).await;
     let written = written.unwrap();
@@ -191,8 +193,8 @@ async fn a_report_that_is_too_large_is_not_sent() {
     };
     let side = |hash| Variant::from(CombinedCommit::from(Commit::new("app", hash)));
     let spec = PairwiseSpec::new(side("a"), side("b"));
-    let job = new_job(&spec.into(), &config).unwrap();
-    let id = world.store.create(&job).await.unwrap();
+    let job = JobRequest::new(spec, config).into_job().unwrap();
+    let id = world.store.jobs().create(&job).await.unwrap();
     let refused = world.get(&path(id.as_str())).await;
     assert!(refused.body["message"].as_str().unwrap().contains("33 MiB"));
     refused.fails(400, 9);

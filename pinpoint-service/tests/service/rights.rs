@@ -52,7 +52,8 @@ async fn as_role(
             let length = Duration::from_secs(60);
             let session = world
                 .store
-                .begin_session(&user, &[], length, None, None)
+                .sessions()
+                .begin(&user, &[], length, None, None)
                 .await
                 .unwrap();
             let cookie = format!("__Host-pinpoint={}", session.as_str());
@@ -139,7 +140,12 @@ async fn tokens_that_have_ended_or_never_were_open_nothing() {
     let unknown = get("Bearer pinpoint_unheard").await.fails(401, 16);
     assert!(unknown.contains("is not known"), "{unknown}");
     get(&format!("Basic {token}")).await.fails(401, 16);
-    world.store.revoke_token("ada viewer", None).await.unwrap();
+    world
+        .store
+        .tokens()
+        .revoke("ada viewer", None)
+        .await
+        .unwrap();
     let revoked = get(&format!("Bearer {token}")).await.fails(401, 16);
     assert!(revoked.contains("was revoked"), "{revoked}");
     let old = NewToken {
@@ -148,7 +154,7 @@ async fn tokens_that_have_ended_or_never_were_open_nothing() {
         rights: vec!["viewer".into()],
         expires: Some(1),
     };
-    let old = world.store.create_token(&old, None).await.unwrap();
+    let old = world.store.tokens().create(&old, None).await.unwrap();
     let expired = get(&format!("Bearer {}", old.as_str()))
         .await
         .fails(401, 16);
@@ -182,22 +188,48 @@ async fn an_editor_acts_in_her_own_name_alone() {
     let named = post(root, path, &claimed).await.ok();
     let named = world
         .store
-        .get(named["jobId"].as_str().unwrap())
+        .jobs()
+        .find(&named["jobId"].as_str().unwrap().parse().unwrap())
         .await
         .unwrap();
     assert_eq!(named.user, "bo@example.org");
 
     let made = post(ada, path, &bisection()).await.ok();
     let id = made["jobId"].as_str().unwrap();
-    assert_eq!(world.store.get(id).await.unwrap().user, "ada@example.org");
+    assert_eq!(
+        world
+            .store
+            .jobs()
+            .find(&id.parse().unwrap())
+            .await
+            .unwrap()
+            .user,
+        "ada@example.org"
+    );
     let cancel = json!({ "job_id": id, "reason": "no longer needed" });
     post(bo, "/pinpoint/v1/cancel", &cancel).await.fails(403, 7);
-    assert_eq!(world.store.get(id).await.unwrap().state, JobState::Pending);
+    assert_eq!(
+        world
+            .store
+            .jobs()
+            .find(&id.parse().unwrap())
+            .await
+            .unwrap()
+            .state,
+        JobState::Pending
+    );
     assert_eq!(
         post(root, "/pinpoint/v1/cancel", &cancel).await.ok()["state"],
         "Canceled"
     );
-    let ended = world.store.get(id).await.unwrap().cancel.unwrap();
+    let ended = world
+        .store
+        .jobs()
+        .find(&id.parse().unwrap())
+        .await
+        .unwrap()
+        .cancel
+        .unwrap();
     assert_eq!(
         (&*ended.by, &*ended.reason),
         ("root@example.org", "no longer needed")
@@ -213,7 +245,7 @@ async fn an_editor_acts_in_her_own_name_alone() {
     let expected =
         expected.map(|(user, operation, result)| (user.into(), operation.into(), result.into()));
     assert_eq!(world.audited().await, expected);
-    let whole = world.store.verify_audit().await.unwrap();
+    let whole = world.store.audit().verify().await.unwrap();
     assert!(
         matches!(whole, AuditCheck::Whole { rows: 5, .. }),
         "{whole:?}"
@@ -250,6 +282,7 @@ async fn a_request_with_a_key_is_one_job() {
     post("k3", &long).await.fails(400, 3);
     let jobs = world
         .store
+        .jobs()
         .list(&Default::default(), Order::default(), &Place::First, 10)
         .await
         .unwrap();

@@ -72,7 +72,7 @@ async fn a_job_belongs_to_the_trace_of_its_request() {
         let path = "/pinpoint/v1/bisection";
         let made = world.send_with("POST", path, &headers, &bisection()).await;
         let id = made.ok()["jobId"].as_str().unwrap().to_owned();
-        world.store.get(&id).await.unwrap()
+        world.store.jobs().find(&id.parse().unwrap()).await.unwrap()
     };
     // Workers continue this span.
     let job = made(parent).await;
@@ -100,7 +100,11 @@ async fn a_request_has_an_id() {
         own.len() == 36 && own != send(&"x".repeat(129)).await,
         "{own}"
     );
-    let rows = world.store.audited(&AuditFilter::default(), 0, 10).await;
+    let rows = world
+        .store
+        .audit()
+        .list(&AuditFilter::default(), 0, 10)
+        .await;
     let rows = rows.unwrap();
     assert_eq!(rows[0].entry.request, "build-4711");
     assert_eq!(rows[1].entry.request, own);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use pinpoint_backends::job::{JobConfig, new_job};
+use pinpoint_backends::job::{JobConfig, JobRequest};
 use pinpoint_backends::store::{AuditFilter, JobFilter, JobId, NewJob, Order, Place};
 use pinpoint_core::{
     BisectionSpec, CombinedCommit, Commit, CulpritFinderSpec, Magnitude, PairwiseSpec, Range,
@@ -66,7 +66,12 @@ async fn a_job_of_each_kind_is_made_as_it_is_asked_for() {
     assert_eq!(told, expected);
     assert_eq!(shown["waitsFor"], "no worker serves bot `lab`");
     assert_eq!(shown["arguments"]["bisection"]["maxSeconds"], "3600");
-    let job = world.store.get(&id_of(&shown)).await.unwrap();
+    let job = world
+        .store
+        .jobs()
+        .find(&id_of(&shown).parse().unwrap())
+        .await
+        .unwrap();
     let spec: BisectionSpec = serde_json::from_value(job.spec).unwrap();
     assert_eq!((spec.strategy, spec.confidence), (Strategy::Pinpoint, 0.99));
     assert_eq!(spec.magnitude, Some(Magnitude::Percent(5.0)));
@@ -85,7 +90,7 @@ async fn a_job_of_each_kind_is_made_as_it_is_asked_for() {
     request.as_object_mut().unwrap().remove("bisection");
     request["culpritFinder"] = json!({ "bisection": bisection()["bisection"], "pairs": 20 });
     let id = made(&world, &request).await;
-    let job = world.store.get(&id).await.unwrap();
+    let job = world.store.jobs().find(&id.parse().unwrap()).await.unwrap();
     let spec: CulpritFinderSpec = serde_json::from_value(job.spec).unwrap();
     assert_eq!((spec.pairs, spec.bisection.magnitude), (20, None));
     // Without a direction in the request, the format is asked.
@@ -97,7 +102,7 @@ async fn a_job_of_each_kind_is_made_as_it_is_asked_for() {
         "base": "a".repeat(40), "experiment": "b".repeat(40), "earlyStopping": true,
     });
     let id = made(&world, &request).await;
-    let job = world.store.get(&id).await.unwrap();
+    let job = world.store.jobs().find(&id.parse().unwrap()).await.unwrap();
     let spec: PairwiseSpec = serde_json::from_value(job.spec).unwrap();
     assert!(spec.early_stopping && spec.chart.is_none());
     let base = spec.sides.unwrap().base.commit.main;
@@ -137,6 +142,7 @@ async fn what_is_no_job_is_refused_with_all_its_problems() {
     fields(&request).await;
     let jobs = world
         .store
+        .jobs()
         .list(&JobFilter::default(), Order::default(), &Place::First, 1)
         .await;
     assert!(jobs.unwrap().jobs.is_empty());
@@ -341,7 +347,15 @@ async fn a_job_is_repeated_and_its_arguments_are_given() {
     let retried = retried.ok();
     assert_eq!(retried["retryOf"], first);
     let [first, again, retried] = [first, again, id_of(&retried)];
-    let spec = async |id: &str| world.store.get(id).await.unwrap().spec;
+    let spec = async |id: &str| {
+        world
+            .store
+            .jobs()
+            .find(&id.parse().unwrap())
+            .await
+            .unwrap()
+            .spec
+    };
     assert_eq!(spec(&first).await, spec(&again).await);
     assert_eq!(spec(&first).await, spec(&retried).await);
 
@@ -357,7 +371,7 @@ async fn a_job_is_repeated_and_its_arguments_are_given() {
     let other = NewJob::new(BisectionSpec::new(pinpoint_core::Range::Counted {
         between: 8,
     }));
-    let id = world.store.create(&other.unwrap()).await.unwrap();
+    let id = world.store.jobs().create(&other.unwrap()).await.unwrap();
     world
         .post(&format!("{JOBS}/{id}/retry"), &json!({}))
         .await
@@ -380,7 +394,12 @@ async fn a_paused_job_waits_until_it_is_resumed() {
     let take = async || {
         let filter = JobFilter::default();
         let lease = Duration::from_secs(60);
-        world.store.take(&filter, "test", lease).await.unwrap()
+        world
+            .store
+            .leases()
+            .take(&filter, "test", lease)
+            .await
+            .unwrap()
     };
     assert!(take().await.is_none());
     assert_eq!(post("resume").await.ok()["summary"]["paused"], false);
@@ -388,9 +407,9 @@ async fn a_paused_job_waits_until_it_is_resumed() {
     assert_eq!(job.id.as_str(), id);
     // A job with a worker can be paused, and resumed before the worker has let it go.
     assert_eq!(post("pause").await.ok()["summary"]["paused"], true);
-    assert!(world.store.is_paused(&job.id).await.unwrap());
+    assert!(world.store.jobs().is_paused(&job.id).await.unwrap());
     assert_eq!(post("resume").await.ok()["summary"]["paused"], false);
-    world.store.release(&lease).await.unwrap();
+    world.store.leases().release(&lease).await.unwrap();
 
     let cancel = format!("{JOBS}/{id}/cancel");
     let reason = json!({ "reason": "no longer needed" });
@@ -469,7 +488,11 @@ async fn a_job_of_another_is_left_alone_without_the_right() {
         row("root", "CancelJob", "ok"),
     ];
     assert_eq!(seen, expected);
-    let all = world.store.audited(&AuditFilter::default(), 0, 100).await;
+    let all = world
+        .store
+        .audit()
+        .list(&AuditFilter::default(), 0, 100)
+        .await;
     assert!(all.unwrap().len() > expected.len());
 }
 
@@ -607,9 +630,9 @@ async fn a_job_of_no_worker_is_left_to_the_command_that_made_it() {
     };
     let job = NewJob {
         user: "ada".into(),
-        ..new_job(&spec.into(), &config).unwrap()
+        ..JobRequest::new(spec, config).into_job().unwrap()
     };
-    let id = world.store.create(&job).await.unwrap();
+    let id = world.store.jobs().create(&job).await.unwrap();
     for (what, why) in [
         ("pause", "by the command that made it"),
         ("resume", "by the command that made it"),

@@ -120,17 +120,28 @@ impl Worked {
     async fn lease(world: &World, made: &Value) -> Self {
         let id = JobId::parse(&id_of(made)).unwrap();
         let lease = Duration::from_secs(600);
-        let lease = world.store.lease(&id, "test", lease).await.unwrap();
+        let lease = world
+            .store
+            .leases()
+            .grant(&id, "test", lease)
+            .await
+            .unwrap();
         let running = world
             .store
-            .set_leased_state(&lease, JobState::Running, None, None);
+            .leases()
+            .set_state(&lease, JobState::Running, None, None);
         running.await.unwrap();
         Self { id, lease }
     }
 
     /// Adds so many records, one by one.
     async fn record(&self, world: &World, count: u64) {
-        let mut journal = world.store.leased_journal(&self.lease).await.unwrap();
+        let mut journal = world
+            .store
+            .journals()
+            .open_leased(&self.lease)
+            .await
+            .unwrap();
         for elapsed in 0..count {
             journal
                 .append(&Record::TimePassed { elapsed })
@@ -140,9 +151,12 @@ impl Worked {
     }
 
     async fn end(&self, world: &World, state: JobState) {
-        let ended = world.store.set_leased_state(&self.lease, state, None, None);
+        let ended = world
+            .store
+            .leases()
+            .set_state(&self.lease, state, None, None);
         ended.await.unwrap();
-        world.store.release(&self.lease).await.unwrap();
+        world.store.leases().release(&self.lease).await.unwrap();
     }
 }
 
@@ -202,7 +216,12 @@ async fn records_that_were_withdrawn_are_told() {
     let world = World::new("ada").await;
     let job = Worked::begin(&world).await;
     job.record(&world, 2).await;
-    let mut journal = world.store.leased_journal(&job.lease).await.unwrap();
+    let mut journal = world
+        .store
+        .journals()
+        .open_leased(&job.lease)
+        .await
+        .unwrap();
     journal.append(&Record::CancelRequested).await.unwrap();
     let mut events = Events::watch(&world, job.id.as_str(), None).await;
     assert_eq!(events.records(3).await, [0, 1, 2]);
@@ -211,9 +230,19 @@ async fn records_that_were_withdrawn_are_told() {
         events.rest().await.last().unwrap().data["state"]["state"],
         "CANCELED"
     );
-    world.store.resume(&job.id, None, None).await.unwrap();
+    world
+        .store
+        .jobs()
+        .resume(&job.id, None, None)
+        .await
+        .unwrap();
     let lease = Duration::from_secs(600);
-    let lease = world.store.lease(&job.id, "test", lease).await.unwrap();
+    let lease = world
+        .store
+        .leases()
+        .grant(&job.id, "test", lease)
+        .await
+        .unwrap();
     let job = Worked { id: job.id, lease };
     job.record(&world, 1).await;
     // A client that has seen them learns that they no longer count.
@@ -323,7 +352,12 @@ async fn a_stream_ends_by_itself_and_is_taken_up_again() {
         ids.extend(events.rest().await.iter().filter_map(|event| event.id));
     }
     assert_eq!(ids, [0, 1, 2]);
-    world.store.revoke_token("ada editor", None).await.unwrap();
+    world
+        .store
+        .tokens()
+        .revoke("ada editor", None)
+        .await
+        .unwrap();
     assert_eq!(watch(2).await.status(), StatusCode::UNAUTHORIZED);
 }
 

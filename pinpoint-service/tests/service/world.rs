@@ -151,7 +151,11 @@ impl World {
 
     /// The audit log: of each row the user, the last part of the operation, and the result.
     pub(crate) async fn audited(&self) -> Vec<(String, String, String)> {
-        let rows = self.store.audited(&AuditFilter::default(), 0, 100).await;
+        let rows = self
+            .store
+            .audit()
+            .list(&AuditFilter::default(), 0, 100)
+            .await;
         let rows = rows.unwrap().into_iter().map(|row| {
             let operation = row.entry.operation.rsplit('/').next().unwrap().to_owned();
             (row.entry.user, operation, row.entry.result)
@@ -167,7 +171,7 @@ impl World {
             rights: may.iter().map(|name| (*name).to_owned()).collect(),
             expires: None,
         };
-        let secret = self.store.create_token(&token, None).await.unwrap();
+        let secret = self.store.tokens().create(&token, None).await.unwrap();
         secret.as_str().to_owned()
     }
 

@@ -8,7 +8,7 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Response};
 use serde_json::{Value, json};
 
-use crate::FakeLuci;
+use crate::services::FakeLuci;
 
 /// A table.
 #[derive(Debug, Clone, Default)]

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use crate::clock::timestamp;
 use crate::prpc::{INVALID_ARGUMENT, Refusal, UNIMPLEMENTED, not_found, read};
-use crate::{FakeLuci, State};
+use crate::services::{FakeLuci, State};
 
 /// A request with the same id is the same one for this time.
 const SAME_REQUEST: u64 = 60_000;

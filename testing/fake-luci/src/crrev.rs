@@ -6,11 +6,12 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Response};
 use serde_json::json;
 
-use crate::FakeLuci;
+use crate::services::FakeLuci;
+use crate::world::MAIN;
 
 /// Answers `/_ah/api/crrev/v1/redirect/NUMBER_OR_HASH`.
 pub(crate) async fn redirect(State(luci): State<FakeLuci>, Path(asked): Path<String>) -> Response {
-    let Some(main) = luci.repository(crate::MAIN) else {
+    let Some(main) = luci.repository(MAIN) else {
         return StatusCode::NOT_FOUND.into_response();
     };
     let footer = format!("Cr-Commit-Position: refs/heads/main@{{#{asked}}}\n");
@@ -25,7 +26,7 @@ pub(crate) async fn redirect(State(luci): State<FakeLuci>, Path(asked): Path<Str
             "git_sha": commit.hash,
             "project": "chromium",
             "repo": "chromium/src",
-            "redirect_url": format!("{}/+/{}", crate::MAIN, commit.hash),
+            "redirect_url": format!("{}/+/{}", MAIN, commit.hash),
         }))
         .into_response(),
         None => StatusCode::NOT_FOUND.into_response(),

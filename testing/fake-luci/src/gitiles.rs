@@ -8,8 +8,8 @@ use base64::prelude::BASE64_STANDARD;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::FakeLuci;
 use crate::git::{Commit, Repository};
+use crate::services::FakeLuci;
 
 #[derive(Deserialize)]
 pub(crate) struct Parameters {

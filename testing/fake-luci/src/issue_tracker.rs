@@ -7,7 +7,7 @@ use axum::response::{IntoResponse as _, Response};
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::FakeLuci;
+use crate::services::FakeLuci;
 
 /// An issue.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -10,7 +10,7 @@ use pinpoint_core::CombinedCommit;
 use sha2::{Digest, Sha256};
 
 use crate::config::LocalConfig;
-use crate::git::history::url::normal_form;
+use crate::git::remotes::{by_url, url_of};
 use crate::process::host;
 
 /// The name of a build: SHA-256 over the state of the commit, the build command, which
@@ -77,25 +77,4 @@ pub(crate) fn stored_key(
     name.update(key(&commit, config, &checkouts));
     name.update(host::system());
     Some(hex::encode(name.finalize()))
-}
-
-/// The commit, with each repository named by its URL; absent where one has none.
-pub(crate) fn by_url(
-    commit: &CombinedCommit,
-    urls: &BTreeMap<String, String>,
-) -> Option<CombinedCommit> {
-    let url = |name: &str| url_of(name, urls);
-    let mut commit = commit.clone();
-    commit.main.repository = url(&commit.main.repository)?;
-    for held in &mut commit.modified_deps {
-        held.commit.repository = url(&held.commit.repository)?;
-        held.named_by = url(&held.named_by)?;
-    }
-    Some(commit)
-}
-
-/// The URL of the repository that has this name in a job, in normal form.
-fn url_of(name: &str, urls: &BTreeMap<String, String>) -> Option<String> {
-    let url = urls.get(name).or_else(|| urls.get(&normal_form(name)));
-    url.map(|url| normal_form(url))
 }

@@ -8,27 +8,31 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
+use async_trait::async_trait;
 use pinpoint_core::{CombinedCommit, Commit};
 use pinpoint_midpoint::{History, HistoryError, MidpointError};
 use tracing::Instrument;
 
-use crate::build::workspace::{self, BuildDir, Workspace};
-use crate::config::LocalConfig;
+use crate::blocking::blocking;
+use crate::build::build_dir::BuildDir;
 use crate::error::LocalError;
 use crate::git::history::LocalHistory;
 use crate::git::local_clones::LocalClones;
-use crate::git::mirrors::MirrorError;
-use crate::git::repository::{Repository, RepositoryError};
+use crate::git::mirror_error::MirrorError;
+use crate::git::mirrors::{FetchingBuild, LocatedRepository};
+use crate::git::repository::Repository;
+use crate::git::repository_error::RepositoryError;
+use crate::git::workspace::{self, Workspace};
 use crate::process::child::{self, Ended, Launch, NotRun, Processes};
 use crate::process::error_line;
 use crate::process::files::Locked;
 use crate::process::machine_lock::BuildHold;
-use crate::process::sync::blocking;
 
 /// A build that is being made.
 pub(crate) struct BuildSteps<'a> {
     pub(crate) commit: &'a CombinedCommit,
-    pub(crate) config: &'a LocalConfig,
+    /// The user has named clones of other repositories.
+    pub(crate) names_clones: bool,
     pub(crate) workspace: &'a Workspace,
     pub(crate) clones: &'a LocalClones,
     pub(crate) dir: &'a BuildDir,
@@ -60,14 +64,14 @@ impl<E: Into<LocalError>> From<E> for BuildStepError {
 
 impl BuildSteps<'_> {
     /// The local clone of a repository.
-    pub(crate) async fn located(&self, url: &str) -> Result<Option<Repository>, LocalError> {
+    pub(crate) async fn located(&self, url: &str) -> Result<Option<LocatedRepository>, LocalError> {
         self.clones.locate(url, Some(self)).await
     }
 
     /// Like [`hash_of`], while this is built.
     pub(crate) async fn hash_of(
         &self,
-        clone: &Repository,
+        clone: &LocatedRepository,
         commit: &Commit,
     ) -> Result<String, BuildStepError> {
         hash_of(self.workspace, clone, commit, Some(self)).await
@@ -147,7 +151,7 @@ impl BuildSteps<'_> {
             .instrument(span)
             .await
             .map_err(|error| match error {
-                NotRun::Failed(error) => error,
+                NotRun::Interrupted(reason) => reason.into(),
                 // No program can start in a missing directory.
                 NotRun::Spawn(_) if !self.dir.path.is_dir() => LocalError::BuildDamaged {
                     path: self.dir.path.clone(),
@@ -185,20 +189,36 @@ impl BuildSteps<'_> {
     }
 }
 
+#[async_trait]
+impl FetchingBuild for BuildSteps<'_> {
+    fn log(&self) -> &Path {
+        self.log
+    }
+
+    async fn run_git(
+        &self,
+        lock: Arc<Locked>,
+        command: Command,
+        timeout: Duration,
+    ) -> Result<Ended, LocalError> {
+        self.step_holding(lock, command, Some(timeout)).await
+    }
+}
+
 /// The hash by which a commit is checked out, in our own repository for a clone: for a merge that
 /// is on no branch, one that is made here.
 pub(crate) async fn hash_of(
     workspace: &Workspace,
-    clone: &Repository,
+    clone: &LocatedRepository,
     commit: &Commit,
-    build: Option<&BuildSteps<'_>>,
+    build: Option<&dyn FetchingBuild>,
 ) -> Result<String, BuildStepError> {
     let does_not_build = |error| match error {
         HistoryError::UnknownRevision { .. } => BuildStepError::Build(error.to_string()),
         other => MidpointError::from(other).into(),
     };
     // Fetched here, and not by the history, which does not know a build's locks.
-    if let Some(mirror) = clone.mirror() {
+    if let Some(mirror) = &clone.mirror {
         for revision in [&commit.git_hash].into_iter().chain(&commit.merged) {
             match mirror.bring(revision, build).await {
                 Err(LocalError::Mirror(error @ MirrorError::NoCommit { .. })) => {
@@ -208,7 +228,7 @@ pub(crate) async fn hash_of(
             }
         }
     }
-    let clone = clone.clone().without_mirror();
+    let clone = clone.repository.clone();
     let state_dir = workspace.state_dir().to_owned();
     let history = blocking((), move || {
         LocalHistory::open(&clone, &state_dir).map_err(|error| MidpointError::from(error).into())

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use pinpoint_core::CombinedCommit;
 
-use crate::build::maker::{Build, BuildOutcome, Builder};
+use crate::build::finished_build::{Build, BuildOutcome};
+use crate::build::maker::Builder;
 use crate::error::LocalError;
 use crate::process::child::Processes;
 

@@ -9,181 +9,48 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use pinpoint_core::{CombinedCommit, Commit, Patch};
-use pinpoint_midpoint::MidpointError;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use tokio::sync::{OnceCell, Semaphore, SemaphorePermit};
 
+use crate::blocking::blocking;
+use crate::build::build_dir::{
+    BuildDir, BuildOnDisk, LaidOut, Marker, RequiredParts, milliseconds,
+};
 use crate::build::build_key::{key, stored_key};
 use crate::build::build_steps::{BuildStepError, BuildSteps, Holds, failure_line, hash_of, note};
 use crate::build::build_store::{self, BuildLookup, BuildStore};
-use crate::build::workspace::{
-    self, BuildDir, BuildOnDisk, LaidOut, Marker, RequiredParts, Workspace, milliseconds,
-};
+use crate::build::finished_build::{Build, BuildOutcome, Failure, Ours};
+use crate::build::incomplete_checkout;
+use crate::build::traced_builds::TRACED;
+use crate::build::tracked_files::TrackedFiles;
 use crate::config::LocalConfig;
 use crate::error::LocalError;
-use crate::git::history::LocalHistory;
-use crate::git::incomplete_checkout;
 use crate::git::local_clones::LocalClones;
-use crate::git::repository::Repository;
-use crate::git::tracked_files::{Restored, TrackedFiles};
-use crate::process::child::{Ended, Processes};
+use crate::git::mirrors::LocatedRepository;
+use crate::git::workspace::{self, Workspace};
+use crate::process::child::Processes;
 use crate::process::environment::Environment;
 use crate::process::error_line;
 use crate::process::files::{self, Locked};
 use crate::process::machine_lock::MachineLock;
-use crate::process::sync::{blocking, locked};
-use crate::run::benchmark;
-use crate::run::results;
-use crate::trace::{self, BuildSnapshot, Reads, Traced, Tracer};
+use crate::process::sync::locked;
+use crate::trace::{BuildSnapshot, Traced, Tracer};
 
 /// Further places for a build whose first place can't be used.
 const MOST_PLACES: u32 = 16;
 
-/// The end of the names of files with the commits of traced builds, and their reads.
-const TRACED: &str = ".traced.json";
-
 /// The end of the names of files that describe damage to stored builds.
 const DAMAGED: &str = ".damaged.json";
 
-/// The state of a build in this job.
-#[derive(Debug, Clone)]
-pub(crate) enum BuildOutcome {
-    Ready(Arc<Build>),
-    Failed(Arc<Failure>),
-}
-
-/// A build that exists, and stays while this value lives.
-#[derive(Debug)]
-pub(crate) struct Build {
-    /// Identifies the build, and when it was made.
-    pub(crate) key: String,
-    /// The work tree in which it is run.
-    pub(crate) tree: PathBuf,
-    pub(crate) cached: bool,
-    pub(crate) duration: u64,
-    /// Absent for one that is not ours.
-    ours: Option<Ours>,
-    /// The reads of the build and the benchmark, if traced.
-    pub(crate) traced: Option<Traced>,
-    /// The commit that was built; absent for one that is not ours.
-    pub(crate) commit: Option<CombinedCommit>,
-}
-
-/// One of our work trees.
-#[derive(Debug)]
-struct Ours {
-    dir: BuildDir,
-    marker: Marker,
-    /// Its tracked files, once they were restored; absent inside where nothing is recorded.
-    tracked: Mutex<Option<Option<TrackedFiles>>>,
-    _in_use: Locked,
-}
-
-/// Tracked files of a build were restored.
-pub(crate) struct RestoredBuild {
-    pub(crate) restored: Restored,
-    /// The job has not run anything in it so far.
-    pub(crate) is_first: bool,
-}
-
-impl Build {
-    /// A build that existed before the job.
-    pub(crate) fn prebuilt(tree: PathBuf) -> Self {
-        Self {
-            key: tree.display().to_string(),
-            tree,
-            cached: true,
-            duration: 0,
-            ours: None,
-            traced: None,
-            commit: None,
-        }
-    }
-
-    /// Restores the tracked files that have changed since it was made, or since the last call.
-    ///
-    /// Only for the holder of the machine: another job may run in the same build. The next user of
-    /// a build that can't be restored makes it again.
-    ///
-    /// # Errors
-    ///
-    /// [`LocalError::BuildDamaged`] when it can't be restored.
-    pub(crate) fn restore(&self, results: Option<&Path>) -> Result<RestoredBuild, LocalError> {
-        let nothing = |is_first| RestoredBuild {
-            restored: Restored::default(),
-            is_first,
-        };
-        let Some(Ours { dir, tracked, .. }) = self.ours.as_ref().filter(|_| self.tree.is_dir())
-        else {
-            return Ok(nothing(false));
-        };
-        let mut tracked = locked(tracked);
-        let restored = match &mut *tracked {
-            Some(None) => return Ok(nothing(false)),
-            Some(Some(tracked)) => tracked.restore().map(|restored| RestoredBuild {
-                restored,
-                is_first: false,
-            }),
-            unknown => TrackedFiles::open(dir, results).map(|opened| {
-                let (found, restored) =
-                    opened.map_or((None, Restored::default()), |(it, was)| (Some(it), was));
-                *unknown = Some(found);
-                RestoredBuild {
-                    restored,
-                    is_first: true,
-                }
-            }),
-        };
-        restored.or_else(|error| {
-            // It was removed in the meantime, or git's data of it is damaged.
-            if let LocalError::Io { .. } = error {
-                return Err(error);
-            }
-            dir.discard()?;
-            Err(LocalError::BuildDamaged {
-                path: dir.path.clone(),
-                missing: format!("its tracked files ({error})"),
-            })
-        })
-    }
-
-    /// Accepts its tracked files as they are from now on: something else is built in it.
-    pub(crate) fn forget_tracked(&self) -> Result<(), LocalError> {
-        match &self.ours {
-            Some(ours) => TrackedFiles::forget(&ours.dir),
-            None => Ok(()),
-        }
-    }
-
-    /// Checks that its work tree still exists.
-    pub(crate) fn check_tree(&self) -> Result<(), LocalError> {
-        if self.tree.is_dir() {
-            return Ok(());
-        }
-        Err(LocalError::BuildGone {
-            path: self.tree.clone(),
-        })
-    }
-}
-
-/// Kept with the job, which does not retry; other jobs may, since the machine may have
-/// been at fault.
-#[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Failure {
-    pub(crate) reason: String,
-    pub(crate) duration: u64,
-}
-
 /// Makes the builds of a job, several at once, each once.
 pub(crate) struct Builder {
-    config: Arc<LocalConfig>,
-    environment: Arc<Environment>,
+    pub(super) config: Arc<LocalConfig>,
+    pub(super) environment: Arc<Environment>,
     /// The directory for logs and the reasons of failures.
-    logs: PathBuf,
-    workspace: Workspace,
-    repository: Repository,
+    pub(super) logs: PathBuf,
+    pub(super) workspace: Workspace,
+    pub(super) repository: LocatedRepository,
     clones: LocalClones,
     machine: Arc<MachineLock>,
     slots: Semaphore,
@@ -194,7 +61,7 @@ pub(crate) struct Builder {
     /// Runs that failed in a build which had lost something.
     damaged_runs: Mutex<HashSet<String>>,
     /// Opened when something is traced: reports need none.
-    tracer: OnceCell<Tracer>,
+    pub(super) tracer: OnceCell<Tracer>,
     store: Option<BuildStore>,
 }
 
@@ -204,7 +71,7 @@ impl Builder {
         environment: &Arc<Environment>,
         logs: PathBuf,
         workspace: Workspace,
-        (repository, clones): (Repository, LocalClones),
+        (repository, clones): (LocatedRepository, LocalClones),
         machine: &Arc<MachineLock>,
         store: Option<BuildStore>,
     ) -> Self {
@@ -430,7 +297,7 @@ impl Builder {
             }
             let steps = BuildSteps {
                 commit,
-                config: &self.config,
+                names_clones: !self.config.repositories.is_empty(),
                 workspace: &self.workspace,
                 clones: &self.clones,
                 dir: &dir,
@@ -509,7 +376,7 @@ impl Builder {
                 let dir = dir.clone();
                 let duration = milliseconds(began.elapsed());
                 blocking(holds, move || {
-                    workspace::check_room(&dir.tree)?;
+                    files::check_room(&dir.tree)?;
                     if let Err(error) = dir.remove() {
                         note(&log, error)?;
                     }
@@ -519,7 +386,7 @@ impl Builder {
             }
             Err(BuildStepError::Local(error)) => {
                 // A full disk fails in many ways; this reports the real cause.
-                workspace::check_room(&dir.path)?;
+                files::check_room(&dir.path)?;
                 Err(error)
             }
         }
@@ -529,7 +396,7 @@ impl Builder {
     async fn lay_out(&self, steps: &BuildSteps<'_>) -> Result<LaidOut, BuildStepError> {
         let (commit, repository, tree) = (steps.commit, &self.repository, &steps.dir.tree);
         let hash = steps.hash_of(repository, &commit.main).await?;
-        let borrowed = steps.check_out(repository, &hash, tree).await?;
+        let borrowed = steps.check_out(&repository.repository, &hash, tree).await?;
         let mut made = steps.place_dependencies().await?;
         made.repositories.insert(borrowed);
         let checkout = (commit.main.repository.clone(), hash);
@@ -596,7 +463,7 @@ impl Builder {
                 None => steps.step(command, self.config.timeout).await?,
                 Some(tracer) => {
                     let dir = steps.dir.clone();
-                    let before = move || BuildSnapshot::from_directory(&dir.path);
+                    let before = move || Ok(BuildSnapshot::from_directory(&dir.path)?);
                     let before = blocking(Arc::clone(&steps.holds), before).await?;
                     let (ended, mut read) = self.step_traced(tracer, steps, command).await?;
                     if let Some(link) = before.changed_link(&steps.dir.path) {
@@ -664,7 +531,7 @@ impl Builder {
     ) -> Result<LaidOut, LocalError> {
         let (dir, users, log) = (
             steps.dir.clone(),
-            self.repository.clone(),
+            self.repository.repository.clone(),
             steps.log.to_owned(),
         );
         blocking(Arc::clone(&steps.holds), move || {
@@ -691,80 +558,11 @@ impl Builder {
             format!("the stored build of {commit} was damaged, and made again: {reason}");
         note(steps.log, &sentence)?;
         let name = format!("{}{DAMAGED}", self.key(steps.commit));
-        files::write_json(&self.logs.join(name), &sentence)
-    }
-
-    /// The means to trace, in a job whose builds are traced.
-    async fn tracer(&self) -> Result<Option<&Tracer>, LocalError> {
-        if !self.config.trace {
-            return Ok(None);
-        }
-        let open = || blocking((), Tracer::open);
-        self.tracer.get_or_try_init(open).await.map(Some)
-    }
-
-    /// Runs the benchmark once in a build that was just made, and traces its reads.
-    async fn trace_benchmark(
-        &self,
-        tracer: &Tracer,
-        steps: &BuildSteps<'_>,
-        build: Option<Reads>,
-    ) -> Result<Traced, LocalError> {
-        let dir = steps.dir.clone();
-        let results = self.config.results.clone();
-        let before = blocking(Arc::clone(&steps.holds), move || {
-            if let Some(name) = results {
-                // If that fails, the runs that count will say so.
-                let _ = results::remove_old(&dir.tree, &name);
-            }
-            BuildSnapshot::from_directory(&dir.path)
-        })
-        .await?;
-        let mut command = Command::new(benchmark::program(&self.config, &steps.dir.tree));
-        command
-            .args(&self.config.command[1..])
-            .current_dir(&steps.dir.tree);
-        (self.environment).set(&mut command, None);
-        // As the first run that counts.
-        command.env("PINPOINT_RUN", "0");
-        let (ended, mut reads) = self.step_traced(tracer, steps, command).await?;
-        if let Some(reason) = ended.failure(&failure_line(steps.log)?) {
-            reads.doubt = Some(format!("it {reason}"));
-        }
-        let dir = steps.dir.clone();
-        blocking(Arc::clone(&steps.holds), move || {
-            let digest = before.digest(&dir.path, &reads)?;
-            Ok(Traced::new(build, reads, digest))
-        })
-        .await
-    }
-
-    async fn step_traced(
-        &self,
-        tracer: &Tracer,
-        steps: &BuildSteps<'_>,
-        command: Command,
-    ) -> Result<(Ended, Reads), LocalError> {
-        let trace = steps.dir.path.join("trace");
-        let command = tracer.command(&command, &trace);
-        let timeout = tracer.timeout(self.config.timeout);
-        let ended = steps.step(command, timeout).await?;
-        let dir = steps.dir.clone();
-        let repositories = self.workspace.repositories();
-        let reads = blocking(Arc::clone(&steps.holds), move || {
-            trace::read(&trace, &dir, &repositories)
-        })
-        .await?;
-        Ok((ended, reads))
-    }
-
-    /// The builds of this job that were traced, by this process or an earlier one.
-    fn all_traced(&self) -> Result<Vec<(CombinedCommit, Traced)>, LocalError> {
-        self.notes(TRACED)
+        Ok(files::write_json(&self.logs.join(name), &sentence)?)
     }
 
     /// The notes on builds of this job whose names have this ending.
-    fn notes<T: DeserializeOwned>(&self, end: &str) -> Result<Vec<T>, LocalError> {
+    pub(super) fn notes<T: DeserializeOwned>(&self, end: &str) -> Result<Vec<T>, LocalError> {
         let unreadable = |error| LocalError::io("read", &self.logs)(error);
         let mut found = Vec::new();
         for entry in fs::read_dir(&self.logs).map_err(unreadable)? {
@@ -797,62 +595,6 @@ impl Builder {
         Ok(warnings)
     }
 
-    /// The build of another commit that is known to be the same as one not built yet.
-    async fn same_build(
-        &self,
-        commit: &CombinedCommit,
-        key: &str,
-        processes: &Arc<Processes>,
-    ) -> Result<Option<BuildOutcome>, LocalError> {
-        if !self.config.trace || !is_plain(commit) {
-            return Ok(None);
-        }
-        // A commit that was built keeps its build: no two replace each other.
-        if self.logs.join(format!("{key}{TRACED}")).exists() {
-            return Ok(None);
-        }
-        let remembered = self.logs.join(format!("{key}.same.json"));
-        let same = match files::read_json(&remembered)? {
-            Some(same) => Some(same),
-            None => self.find_same(commit).await?,
-        };
-        let Some(same) = same else { return Ok(None) };
-        files::write_json(&remembered, &same)?;
-        // It was itself built, so this goes no deeper.
-        Box::pin(self.build(&same, processes)).await.map(Some)
-    }
-
-    async fn find_same(
-        &self,
-        commit: &CombinedCommit,
-    ) -> Result<Option<CombinedCommit>, LocalError> {
-        let mut candidates: Vec<_> = (self.all_traced()?.into_iter())
-            .filter(|(other, _)| is_plain(other) && other != commit)
-            .filter_map(|(other, traced)| Some((other, traced.reads()?)))
-            .collect();
-        if candidates.is_empty() {
-            return Ok(None);
-        }
-        // Always the same one first.
-        candidates.sort_by(|(one, _), (other, _)| one.cmp(other));
-        let (clone, state_dir) = (
-            self.repository.clone(),
-            self.workspace.state_dir().to_owned(),
-        );
-        let history = blocking((), move || {
-            Ok(LocalHistory::open(&clone, &state_dir).map_err(MidpointError::from)?)
-        })
-        .await?;
-        for (other, reads) in candidates {
-            let hashes = [&*other.main.git_hash, &*commit.main.git_hash];
-            let same = history.are_same_at(hashes, reads).await;
-            if same.map_err(MidpointError::from)? {
-                return Ok(Some(other));
-            }
-        }
-        Ok(None)
-    }
-
     /// The file of a patch, if it is still the one that the commit names.
     fn patch_file(&self, name: &str, sha256: &str) -> Result<&Path, LocalError> {
         let changed = || LocalError::PatchChanged {
@@ -866,9 +608,4 @@ impl Builder {
         }
         Ok(path)
     }
-}
-
-/// Checks whether it is a commit of the main repository's history, and nothing else.
-fn is_plain(commit: &CombinedCommit) -> bool {
-    commit.modified_deps.is_empty() && commit.main.merged.is_empty() && commit.patch.is_none()
 }

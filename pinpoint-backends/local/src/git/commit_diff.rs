@@ -1,6 +1,7 @@
 //! The changes of a commit, and the URL of its repository.
 
-use crate::git::repository::{Repository, RepositoryError};
+use crate::git::repository::Repository;
+use crate::git::repository_error::RepositoryError;
 
 /// Git's arguments for a log in which a merge has the changes to its first parent, and a root
 /// commit all its files, in all versions independent of the user's settings.

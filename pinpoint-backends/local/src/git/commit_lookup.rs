@@ -5,11 +5,13 @@ use std::str::FromStr;
 
 use pinpoint_midpoint::{History, HistoryError, MidpointError};
 
+use crate::blocking::blocking;
 use crate::error::LocalError;
 use crate::git::history::LocalHistory;
-use crate::git::mirrors::{MirrorError, Mirrors};
-use crate::git::repository::{Repository, RepositoryError};
-use crate::process::sync::blocking;
+use crate::git::mirror_error::MirrorError;
+use crate::git::mirrors::{LocatedRepository, Mirrors};
+use crate::git::repository::Repository;
+use crate::git::repository_error::RepositoryError;
 
 /// The most bytes of a message that are kept.
 const MOST_MESSAGE_BYTES: usize = 64 << 10;
@@ -175,8 +177,7 @@ impl Mirrors {
     ///
     /// [`LocalError::Mirror`].
     pub async fn update(&self, url: &str) -> Result<(), LocalError> {
-        let repository = self.repository_during(url, None).await?;
-        match repository.mirror() {
+        match self.repository_during(url, None).await?.mirror {
             Some(mirror) => mirror.update().await,
             None => Ok(()),
         }
@@ -192,20 +193,18 @@ impl Mirrors {
         url: &str,
         name: &CommitName,
     ) -> Result<Option<CommitDetails>, LocalError> {
-        let Some(repository) = self.repository_here(url).await? else {
+        let Some(located) = self.repository_here(url).await? else {
             return Ok(None);
         };
-        // It can't be removed while this is held.
-        let _mirror = repository.mirror().cloned();
-        let repository = repository.without_mirror();
-        let history = self.history(&repository).await?;
+        let history = self.history(&located.repository).await?;
         for revision in name.revisions() {
             let hash = match history.resolve(&revision).await {
                 Ok(hash) => hash,
                 Err(HistoryError::UnknownRevision { .. }) => continue,
                 Err(error) => return Err(MidpointError::from(error).into()),
             };
-            let found = blocking((), move || Ok(repository.details(&hash)?));
+            let repository = located.repository.clone();
+            let found = blocking(located, move || Ok(repository.details(&hash)?));
             return found.await.map(Some);
         }
         Ok(None)
@@ -218,8 +217,8 @@ impl Mirrors {
     ///
     /// [`LocalError::Mirror`].
     pub async fn has_commit(&self, url: &str, hash: &str) -> Result<bool, LocalError> {
-        let repository = self.repository_during(url, None).await?;
-        let Some(mirror) = repository.mirror().cloned() else {
+        let LocatedRepository { repository, mirror } = self.repository_during(url, None).await?;
+        let Some(mirror) = mirror else {
             let hash = hash.to_owned();
             let found = blocking((), move || match repository.full_hash(&hash) {
                 Ok(_) => Ok(true),
@@ -247,11 +246,10 @@ impl Mirrors {
         good: &str,
         bad: &str,
     ) -> Result<Option<u64>, LocalError> {
-        let Some(repository) = self.repository_here(url).await? else {
+        let Some(located) = self.repository_here(url).await? else {
             return Ok(None);
         };
-        let _mirror = repository.mirror().cloned();
-        let history = self.history(&repository.without_mirror()).await?;
+        let history = self.history(&located.repository).await?;
         for end in [good, bad] {
             match history.resolve(end).await {
                 Ok(_) => {}

@@ -6,10 +6,10 @@ use std::sync::Mutex;
 
 use pinpoint_core::CombinedCommit;
 
-use crate::build::build_key::by_url;
-use crate::build::build_steps::BuildSteps;
 use crate::error::LocalError;
 use crate::git::history::LocalRepositories;
+use crate::git::mirrors::{FetchingBuild, LocatedRepository};
+use crate::git::remotes::by_url;
 use crate::git::repository::Repository;
 use crate::process::sync::locked;
 
@@ -21,7 +21,7 @@ pub(crate) struct LocalClones {
     repositories: LocalRepositories,
     /// Names the repositories that are available.
     names: Vec<String>,
-    known: Mutex<BTreeMap<String, Option<Repository>>>,
+    known: Mutex<BTreeMap<String, Option<LocatedRepository>>>,
 }
 
 impl LocalClones {
@@ -60,8 +60,8 @@ impl LocalClones {
     pub(crate) async fn locate(
         &self,
         repository: &str,
-        build: Option<&BuildSteps<'_>>,
-    ) -> Result<Option<Repository>, LocalError> {
+        build: Option<&dyn FetchingBuild>,
+    ) -> Result<Option<LocatedRepository>, LocalError> {
         if let Some(clone) = locked(&self.known).get(repository) {
             return Ok(clone.clone());
         }

@@ -20,19 +20,23 @@ use std::process::Command;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use async_trait::async_trait;
 use pinpoint_core::Key;
 use sha2::{Digest, Sha256};
 
-use crate::build::build_steps::BuildSteps;
-use crate::build::workspace::{Workspace, check_room};
+use crate::blocking::blocking;
 use crate::error::LocalError;
+use crate::git::git_command;
 use crate::git::history::url::normal_form;
-use crate::git::remote_url::{RemoteUrl, RemoteUrlError, RepositoryPattern, TRANSPORTS};
-use crate::git::repository::{self, Repository, RepositoryError};
+use crate::git::mirror_error::MirrorError;
+use crate::git::remote_url::{RemoteUrl, RepositoryPattern, TRANSPORTS};
+use crate::git::repository::Repository;
+use crate::git::repository_error::RepositoryError;
+use crate::git::workspace::Workspace;
 use crate::process::child::{self, CancelGuard, Ended, Launch, NotRun, Processes};
-use crate::process::files::{self, Locked, Mode};
+use crate::process::files::{self, Locked, Mode, check_room};
 use crate::process::machine_lock::{BuildHold, MachineLock};
-use crate::process::sync::{blocking, locked};
+use crate::process::sync::locked;
 
 /// The longest that one call of git may take: cloning the largest repositories takes hours.
 const GIT_TIMEOUT: Duration = Duration::from_hours(4);
@@ -43,43 +47,37 @@ const ALL: [&str; 2] = ["+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*"
 /// A mirror with more packs than this is repacked.
 const MOST_PACKS: usize = 32;
 
-/// A repository is not available from its URL.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum MirrorError {
-    /// The job does not name its URL.
-    #[error(
-        "the job does not say from where its repository {name} can be fetched; it was created in a repository without a usable remote"
-    )]
-    NoUrl {
-        /// Its name in the job.
-        name: String,
-    },
-    /// The URL can't be fetched.
-    #[error("a repository of the job can't be fetched: its URL is not valid: {0}")]
-    Url(#[from] RemoteUrlError),
-    /// No pattern permits the repository.
-    #[error("this machine may not fetch {url}, and was given no clone of it")]
-    NotPermitted {
-        /// The URL.
-        url: String,
-    },
-    /// The repository was fetched, but has no such commit.
-    #[error("{url} has no commit {revision}; push it there")]
-    NoCommit {
-        /// The URL.
-        url: String,
-        /// The commit.
-        revision: String,
-    },
-    /// Git could not fetch it.
-    #[error("{url} can't be fetched: {reason}")]
-    Fetch {
-        /// The URL.
-        url: String,
-        /// The errors of git.
-        reason: String,
-    },
+/// A repository on this machine, with the mirror that fetches what it lacks, if it is in one.
+///
+/// While it lives, the mirror is not removed.
+#[derive(Debug, Clone)]
+pub(crate) struct LocatedRepository {
+    pub(crate) repository: Repository,
+    pub(crate) mirror: Option<Mirror>,
+}
+
+impl From<Repository> for LocatedRepository {
+    fn from(repository: Repository) -> Self {
+        Self {
+            repository,
+            mirror: None,
+        }
+    }
+}
+
+/// A build that needs a repository. It holds the machine, so git runs as one of its steps.
+#[async_trait]
+pub(crate) trait FetchingBuild: Sync {
+    /// The log that the output of its steps goes to.
+    fn log(&self) -> &Path;
+
+    /// Runs a command, and holds the lock until it has ended.
+    async fn run_git(
+        &self,
+        lock: Arc<Locked>,
+        command: Command,
+        timeout: Duration,
+    ) -> Result<Ended, LocalError>;
 }
 
 /// The repositories that a machine has, or may fetch, by URL.
@@ -132,14 +130,14 @@ impl Mirrors {
         &self,
         url: &str,
         commit: &str,
-    ) -> Result<Repository, LocalError> {
-        let repository = self.repository_during(url, None).await?;
-        if let Some(mirror) = repository.mirror() {
+    ) -> Result<LocatedRepository, LocalError> {
+        let located = self.repository_during(url, None).await?;
+        if let Some(mirror) = &located.mirror {
             mirror.bring(commit, None).await?;
         }
-        let (clone, commit) = (repository.clone(), commit.to_owned());
+        let (clone, commit) = (located.repository.clone(), commit.to_owned());
         blocking((), move || Ok(clone.full_hash(&commit)?)).await?;
-        Ok(repository)
+        Ok(located)
     }
 
     /// The local repository of a URL, cloned if it is missing; `build` is the build that needs it,
@@ -147,11 +145,11 @@ impl Mirrors {
     pub(crate) async fn repository_during(
         &self,
         url: &str,
-        build: Option<&BuildSteps<'_>>,
-    ) -> Result<Repository, LocalError> {
+        build: Option<&dyn FetchingBuild>,
+    ) -> Result<LocatedRepository, LocalError> {
         match self.place(url).await? {
             UrlLocation::Given(directory) => {
-                blocking((), move || Ok(Repository::discover(&directory)?)).await
+                blocking((), move || Ok(Repository::discover(&directory)?.into())).await
             }
             UrlLocation::Mirror(mirror) => {
                 mirror.make(build).await?;
@@ -164,7 +162,7 @@ impl Mirrors {
     pub(crate) async fn repository_here(
         &self,
         url: &str,
-    ) -> Result<Option<Repository>, LocalError> {
+    ) -> Result<Option<LocatedRepository>, LocalError> {
         match self.place(url).await? {
             UrlLocation::Mirror(mirror) if !mirror.0.path.is_dir() => Ok(None),
             UrlLocation::Mirror(mirror) => mirror.repository().await.map(Some),
@@ -222,14 +220,6 @@ struct MirrorInner {
     _used: Locked,
 }
 
-impl PartialEq for Mirror {
-    fn eq(&self, other: &Self) -> bool {
-        self.0.path == other.0.path
-    }
-}
-
-impl Eq for Mirror {}
-
 /// The locks held while a mirror changes, dropped in this order.
 struct MirrorLocks<'a> {
     machine: Machine<'a>,
@@ -238,7 +228,7 @@ struct MirrorLocks<'a> {
 
 enum Machine<'a> {
     /// A build holds the machine.
-    Build(&'a BuildSteps<'a>),
+    Build(&'a dyn FetchingBuild),
     Own(Arc<BuildHold>),
 }
 
@@ -248,10 +238,15 @@ impl Mirror {
     }
 
     /// Opens the repository, once it was made.
-    async fn repository(&self) -> Result<Repository, LocalError> {
-        let path = self.0.path.clone();
-        let repository = blocking((), move || Ok(Repository::discover(&path)?)).await?;
-        Ok(repository.mirroring(Self(Arc::clone(&self.0))))
+    async fn repository(&self) -> Result<LocatedRepository, LocalError> {
+        let (path, mirror) = (self.0.path.clone(), Self(Arc::clone(&self.0)));
+        blocking((), move || {
+            Ok(LocatedRepository {
+                repository: Repository::discover(&path)?,
+                mirror: Some(mirror),
+            })
+        })
+        .await
     }
 
     /// Fetches the branches and tags.
@@ -264,7 +259,7 @@ impl Mirror {
 
     /// Clones it, where it was not cloned or git can't open it, and completes the history of a
     /// shallow clone.
-    async fn make(&self, build: Option<&BuildSteps<'_>>) -> Result<(), LocalError> {
+    async fn make(&self, build: Option<&dyn FetchingBuild>) -> Result<(), LocalError> {
         let shallow = self.0.path.join("shallow");
         if self.opens(&["rev-parse"]).await? && !shallow.exists() {
             return Ok(());
@@ -282,11 +277,11 @@ impl Mirror {
 
     /// Checks whether a git command succeeds in it.
     async fn opens(&self, arguments: &[&str]) -> Result<bool, LocalError> {
-        let mut command = repository::git_at(&self.0.path);
+        let mut command = git_command::git_at(&self.0.path);
         command.args(arguments);
         let path = self.0.path.clone();
         blocking((), move || {
-            Ok(path.is_dir() && repository::run(&mut command)?.status.success())
+            Ok(path.is_dir() && git_command::run(&mut command)?.status.success())
         })
         .await
     }
@@ -297,7 +292,10 @@ impl Mirror {
         let new = path.with_extension("new");
         let remains = new.clone();
         // Remains of a killed process. Git can't resume a partial clone.
-        blocking(Arc::clone(&alone.lock), move || files::remove(&remains)).await?;
+        blocking(Arc::clone(&alone.lock), move || {
+            Ok(files::remove(&remains)?)
+        })
+        .await?;
         let mut clone = self.git(&self.0.mirrors.0.workspace.mirrors());
         clone
             .args([
@@ -320,7 +318,10 @@ impl Mirror {
             fs::rename(path, &damaged).map_err(LocalError::io("write", &damaged))?;
         }
         fs::rename(&new, path).map_err(LocalError::io("write", path))?;
-        blocking(Arc::clone(&alone.lock), move || files::remove(&damaged)).await
+        blocking(Arc::clone(&alone.lock), move || {
+            Ok(files::remove(&damaged)?)
+        })
+        .await
     }
 
     /// Fetches a commit, named by its full hash, or anything by its name, if it is missing.
@@ -331,7 +332,7 @@ impl Mirror {
     pub(crate) async fn bring(
         &self,
         revision: &str,
-        build: Option<&BuildSteps<'_>>,
+        build: Option<&dyn FetchingBuild>,
     ) -> Result<(), LocalError> {
         let is_hash = matches!(revision.len(), 40 | 64)
             && revision.bytes().all(|digit| digit.is_ascii_hexdigit());
@@ -437,7 +438,7 @@ impl Mirror {
 
     /// A git command that may reach the network, and asks for no password.
     fn git(&self, directory: &Path) -> Command {
-        let mut command = repository::git(directory);
+        let mut command = git_command::git(directory);
         command
             .args(["-c", "safe.bareRepository=all"])
             // Slower than this for so long, a connection is dead.
@@ -460,7 +461,7 @@ impl Mirror {
     /// Takes the machine, unless the build holds it, and then the mirror.
     async fn lock<'a>(
         &self,
-        build: Option<&'a BuildSteps<'_>>,
+        build: Option<&'a dyn FetchingBuild>,
     ) -> Result<MirrorLocks<'a>, LocalError> {
         let Some(build) = build else {
             let machine = self.0.mirrors.0.machine.shared().await?;
@@ -481,10 +482,10 @@ impl Mirror {
         let lock = Arc::clone(&alone.lock);
         let (ended, said) = match &alone.machine {
             Machine::Build(build) => {
-                let before = fs::metadata(build.log).map_or(0, |log| log.len());
-                let ended = build.step_holding(lock, command, Some(GIT_TIMEOUT)).await?;
-                let said = File::open(build.log).and_then(|log| files::tail_after(&log, before));
-                (ended, said.map_err(LocalError::io("read", build.log))?)
+                let before = fs::metadata(build.log()).map_or(0, |log| log.len());
+                let ended = build.run_git(lock, command, GIT_TIMEOUT).await?;
+                let said = File::open(build.log()).and_then(|log| files::tail_after(&log, before));
+                (ended, said.map_err(LocalError::io("read", build.log()))?)
             }
             Machine::Own(machine) => self.run_apart(machine, lock, command).await?,
         };
@@ -536,7 +537,7 @@ impl Mirror {
         let holds = (Arc::clone(machine), lock);
         let ended = child::execute(processes, launch, Some(GIT_TIMEOUT), register, holds).await;
         let ended = ended.map_err(|error| match error {
-            NotRun::Failed(error) => error,
+            NotRun::Interrupted(reason) => LocalError::from(reason),
             NotRun::Spawn(source) => RepositoryError::not_started(source).into(),
         })?;
         let said = files::tail(&said).map_err(LocalError::io("read", &directory))?;

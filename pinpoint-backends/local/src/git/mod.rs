@@ -1,17 +1,18 @@
 //! The user's repository and others, read through the `git` command: commits, their order and
 //! their files.
 
-pub(crate) mod checkout;
 pub(crate) mod commit_diff;
 pub(crate) mod commit_lookup;
-pub(crate) mod dependencies;
+pub(crate) mod git_command;
 pub(crate) mod history;
-pub(crate) mod incomplete_checkout;
 pub(crate) mod local_clones;
+pub(crate) mod mirror_error;
 pub(crate) mod mirrors;
 pub(crate) mod range;
 pub(crate) mod remote_url;
 pub(crate) mod remotes;
 pub(crate) mod repository;
+pub(crate) mod repository_error;
+pub(crate) mod repository_location;
 pub(crate) mod touched;
-pub(crate) mod tracked_files;
+pub(crate) mod workspace;

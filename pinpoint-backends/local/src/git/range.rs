@@ -6,7 +6,8 @@
 
 use std::collections::HashMap;
 
-use crate::git::repository::{Hashes, Repository, RepositoryError};
+use crate::git::repository::Repository;
+use crate::git::repository_error::RepositoryError;
 
 impl Repository {
     /// The number of commits strictly between two, named by full hashes; with
@@ -215,5 +216,24 @@ impl Repository {
         arguments.extend([higher, &excluded, "--"]);
         arguments.extend(paths.iter().map(String::as_str));
         self.ask(&arguments)
+    }
+}
+
+/// Full hashes, one to a line: 41 bytes a commit, however long the range.
+#[derive(Debug)]
+pub(crate) struct Hashes(pub(crate) String);
+
+impl Hashes {
+    fn line(&self) -> usize {
+        self.0.find('\n').map_or(1, |end| end + 1)
+    }
+
+    pub(crate) fn count(&self) -> u64 {
+        (self.0.len() / self.line()) as u64
+    }
+
+    pub(crate) fn get(&self, offset: u64) -> Option<&str> {
+        let start = usize::try_from(offset).ok()?.checked_mul(self.line())?;
+        self.0.get(start..)?.lines().next()
     }
 }

@@ -3,9 +3,13 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use pinpoint_core::CombinedCommit;
+
+use crate::git::history::url::normal_form;
 use crate::git::history::urls_around;
 use crate::git::remote_url::RemoteUrl;
-use crate::git::repository::{Repository, RepositoryError};
+use crate::git::repository::Repository;
+use crate::git::repository_error::RepositoryError;
 
 impl Repository {
     /// The URLs from which other machines can fetch this repository and related ones (see
@@ -109,4 +113,25 @@ impl Repository {
     pub(crate) fn name(&self) -> String {
         self.path().to_string_lossy().into_owned()
     }
+}
+
+/// The commit, with each repository named by its URL; absent where one has none.
+pub(crate) fn by_url(
+    commit: &CombinedCommit,
+    urls: &BTreeMap<String, String>,
+) -> Option<CombinedCommit> {
+    let url = |name: &str| url_of(name, urls);
+    let mut commit = commit.clone();
+    commit.main.repository = url(&commit.main.repository)?;
+    for held in &mut commit.modified_deps {
+        held.commit.repository = url(&held.commit.repository)?;
+        held.named_by = url(&held.named_by)?;
+    }
+    Some(commit)
+}
+
+/// The URL of the repository that has this name in a job, in normal form.
+pub(crate) fn url_of(name: &str, urls: &BTreeMap<String, String>) -> Option<String> {
+    let url = urls.get(name).or_else(|| urls.get(&normal_form(name)));
+    url.map(|url| normal_form(url))
 }

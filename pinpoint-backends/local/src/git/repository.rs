@@ -1,315 +1,17 @@
 //! The user's repository, read through the `git` command and never written.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsStr;
-use std::io;
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::Command;
 
 use pinpoint_core::Commit;
 
-use crate::git::mirrors::Mirror;
-
-/// Trouble with a repository or a revision.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum RepositoryError {
-    /// `git` is not installed.
-    #[error("the git command can't be started: {0}; install git 2.30 or newer, or correct PATH")]
-    NoGit(#[source] io::Error),
-    /// `git` is installed, but the system can't start it now.
-    #[error("the git command can't be started: {0}")]
-    NotStarted(#[source] io::Error),
-    /// The clone is partial, and lacks files for the checkout.
-    #[error("the clone {path} is partial: of commit {commit} it lacks {}, first {first}; fetch all that is missing with `git -C {path} fetch --refetch --no-filter`", if *.count == 1 { "one object".into() } else { format!("{count} objects") }, path = path.display())]
-    Partial {
-        /// The clone.
-        path: PathBuf,
-        /// The commit.
-        commit: String,
-        /// The number of missing objects.
-        count: usize,
-        /// One of them: its hash, and the name of the file if known.
-        first: String,
-    },
-    /// The directory is not in a repository.
-    #[error("{path} is not in a git repository ({reason})", path = path.display())]
-    NotARepository {
-        /// The place.
-        path: PathBuf,
-        /// The error of git.
-        reason: String,
-    },
-    /// No commit has this name.
-    #[error("{path} has no commit {revision}; {}", fetch_hint(*.shallow), path = path.display())]
-    UnknownRevision {
-        /// The name given.
-        revision: String,
-        /// The repository.
-        path: PathBuf,
-        /// Its history is cut off.
-        shallow: bool,
-    },
-    /// Several commits have this name.
-    #[error("{path} has several commits that begin with {revision}; write more of the hash", path = path.display())]
-    Ambiguous {
-        /// The name given.
-        revision: String,
-        /// The repository.
-        path: PathBuf,
-    },
-    /// Nothing was committed yet.
-    #[error("the repository {path} has no commits yet; commit what is to be measured, or fetch its history", path = path.display())]
-    NoCommits {
-        /// The repository.
-        path: PathBuf,
-    },
-    /// The ends are the same commit.
-    #[error(
-        "the good and the bad end are the same commit {commit}; choose two commits between which performance changed"
-    )]
-    SameCommit {
-        /// That commit.
-        commit: String,
-    },
-    /// The ends are in the wrong order.
-    #[error(
-        "the ends are reversed: the good commit {good} comes after the bad one {bad}; swap them (and the direction, if you are looking for a speed-up)"
-    )]
-    Reversed {
-        /// The end called good.
-        good: String,
-        /// The end called bad.
-        bad: String,
-    },
-    /// The histories of the ends parted at several commits, or the range can't be narrowed to
-    /// paths.
-    #[error(
-        "the good commit {good} is not part of the bad one's history: their histories parted at {}, so {what}",
-        .merge_bases.join(" and "),
-    )]
-    Parted {
-        /// The good end.
-        good: String,
-        /// The bad end.
-        bad: String,
-        /// The newest commits that both have.
-        merge_bases: Vec<String>,
-        /// The unsupported action, and advice.
-        what: &'static str,
-    },
-    /// The ends have no common history.
-    #[error("{good} and {bad} have no common history{}", if *.shallow { ": this clone is shallow; complete it with `git fetch --unshallow`" } else { "; choose two commits of one line of history" })]
-    NoCommonHistory {
-        /// The good end.
-        good: String,
-        /// The bad end.
-        bad: String,
-        /// The history is cut off.
-        shallow: bool,
-    },
-    /// No commit of the range touches the paths.
-    #[error("no commit from {good} to {bad} touches {}; check the paths", .paths.join(", "))]
-    NothingTouches {
-        /// The good end.
-        good: String,
-        /// The bad end.
-        bad: String,
-        /// The paths, from the top of the repository.
-        paths: Vec<String>,
-    },
-    /// Other machines can't fetch the repository from anywhere.
-    #[error("{path} has no remote from which other machines can fetch it; add one with `git remote add`, and push", path = path.display())]
-    NoRemote {
-        /// The repository.
-        path: PathBuf,
-    },
-    /// Other machines can't fetch a commit.
-    #[error("no branch of the remote {remote} of {path} holds commit {commit}, so other machines can't build it; push it, or `git fetch {remote}` if it is there", path = path.display())]
-    NotPublished {
-        /// The repository.
-        path: PathBuf,
-        /// The first of its remotes.
-        remote: String,
-        /// The commit.
-        commit: String,
-    },
-    /// Git failed unexpectedly.
-    #[error("`git {command}` failed in {path} ({status}): {reason}", path = path.display())]
-    Git {
-        /// The git command.
-        command: String,
-        /// The repository.
-        path: PathBuf,
-        /// The exit status.
-        status: String,
-        /// Its error output.
-        reason: String,
-    },
-    /// Git's answer is not understood.
-    #[error("`git {command}` in {path} gave an unexpected answer: {answer:?}; report it, with the output of `git --version`", path = path.display())]
-    Answer {
-        /// The git command.
-        command: String,
-        /// The repository.
-        path: PathBuf,
-        /// Its answer.
-        answer: String,
-    },
-}
+use crate::git::git_command::{failed, git, git_in, is_gits_own, run, text};
+use crate::git::repository_error::RepositoryError;
+use crate::git::repository_location::RepositoryLocation;
 
 /// The longest name of a commit, in bytes. On most systems, each part of a branch name has at most
 /// 255.
 const MAX_NAME: usize = 4_096;
-
-pub(crate) fn fetch_hint(shallow: bool) -> &'static str {
-    if shallow {
-        "this clone is shallow: `git fetch --unshallow` brings the rest of its history"
-    } else {
-        "check the spelling, or `git fetch` it first"
-    }
-}
-
-impl RepositoryError {
-    /// The error when `git` could not be started.
-    pub(crate) fn not_started(source: io::Error) -> Self {
-        match source.kind() {
-            io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied => Self::NoGit(source),
-            _ => Self::NotStarted(source),
-        }
-    }
-}
-
-/// A `git` command independent of its surroundings: no `GIT_DIR` from a calling hook, no hooks, no
-/// incidental writes, no questions on a terminal, no fetches.
-pub(crate) fn git(directory: &Path) -> Command {
-    let mut command = Command::new("git");
-    command.arg("-C").arg(directory).args([
-        "-c",
-        "core.hooksPath=/dev/null",
-        "-c",
-        "core.fsmonitor=false",
-        "-c",
-        "gc.auto=0",
-        "-c",
-        "maintenance.auto=false",
-        "-c",
-        "advice.detachedHead=false",
-        // Files that Git LFS keeps elsewhere stay pointers. Where its filter is
-        // required and not installed, nothing could be checked out at all.
-        "-c",
-        "filter.lfs.process=",
-        "-c",
-        "filter.lfs.smudge=",
-        "-c",
-        "filter.lfs.required=false",
-    ]);
-    for (name, _) in std::env::vars_os() {
-        if is_gits(&name) {
-            command.env_remove(name);
-        }
-    }
-    command
-        .env("GIT_OPTIONAL_LOCKS", "0")
-        .env("GIT_NO_LAZY_FETCH", "1")
-        // The same for older git versions, which do not know the variable above.
-        .env("GIT_ALLOW_PROTOCOL", "none")
-        .env("GIT_TERMINAL_PROMPT", "0")
-        .env("LC_ALL", "C")
-        .stdin(Stdio::null());
-    command
-}
-
-/// Like [`git`], in one of our git directories. It is named explicitly, so that git does not check
-/// `safe.bareRepository` and the owner; a user's repository is never named in this way.
-pub(crate) fn git_at(git_dir: &Path) -> Command {
-    let mut command = git(git_dir);
-    command.arg("--git-dir").arg(git_dir);
-    command
-}
-
-/// Like [`git`], in any directory of a user's repository.
-///
-/// Git finds the repository itself, and so checks its owner (`safe.directory`). A bare repository
-/// was named by the user, which `safe.bareRepository=explicit` asks for. The clone of a submodule
-/// (`.git/modules/NAME`) names a work tree that need not exist: git's own directory replaces it.
-fn git_in(place: &Path) -> Command {
-    let mut command = git(place);
-    if is_gits_own(place) {
-        command
-            .args(["-c", "safe.bareRepository=all"])
-            .arg("--work-tree")
-            .arg(place);
-    }
-    command
-}
-
-/// Checks whether git keeps a repository in the directory.
-fn is_gits_own(place: &Path) -> bool {
-    ["HEAD", "objects", "refs"]
-        .iter()
-        .all(|name| place.join(name).exists())
-}
-
-/// The files of a work tree's index that match one of the patterns, relative to
-/// the tree.
-pub(crate) fn files(tree: &Path, patterns: &[&str]) -> Result<Vec<PathBuf>, RepositoryError> {
-    let mut arguments = vec!["ls-files", "-z", "--"];
-    arguments.extend(patterns);
-    let output = run(git(tree).args(&arguments))?;
-    if !output.status.success() {
-        return Err(failed(&arguments, tree, &output));
-    }
-    let names = output.stdout.split(|byte| *byte == 0);
-    Ok(names
-        .filter(|name| !name.is_empty())
-        .map(|name| PathBuf::from(OsStr::from_bytes(name)))
-        .collect())
-}
-
-/// The commits that a work tree's index has for submodules at these paths.
-///
-/// The paths come from a commit, which may name any number of any length: they are not passed as
-/// arguments to a process. The whole index is listed, and searched.
-pub(crate) fn gitlinks(
-    tree: &Path,
-    paths: &[String],
-) -> Result<BTreeMap<String, String>, RepositoryError> {
-    if paths.is_empty() {
-        return Ok(BTreeMap::new());
-    }
-    let paths: BTreeSet<&str> = paths.iter().map(String::as_str).collect();
-    let arguments = ["ls-files", "--stage", "-z"];
-    let output = run(git(tree).args(arguments))?;
-    if !output.status.success() {
-        return Err(failed(&arguments, tree, &output));
-    }
-    let entry = |line: &[u8]| {
-        // `160000 <hash> 0<tab><path>`
-        let line = std::str::from_utf8(line).ok()?.strip_prefix("160000 ")?;
-        let (entry, path) = line.split_once('\t')?;
-        let (hash, _stage) = entry.split_once(' ')?;
-        paths.contains(path).then_some(())?;
-        Some((path.to_owned(), hash.to_owned()))
-    };
-    let lines = output.stdout.split(|byte| *byte == 0);
-    Ok(lines.filter_map(entry).collect())
-}
-
-/// The command that sets the commit of the submodule at a path, in the index of a work tree.
-pub(crate) fn enter_gitlink(tree: &Path, hash: &str, path: &str) -> Command {
-    let mut command = git(tree);
-    command
-        .args(["update-index", "--cacheinfo"])
-        .arg(format!("160000,{hash},{path}"));
-    command
-}
-
-/// Checks whether the variable determines where or how git works.
-pub(crate) fn is_gits(name: &OsStr) -> bool {
-    name.as_encoded_bytes().starts_with(b"GIT_")
-}
 
 /// A git repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -321,11 +23,21 @@ pub struct Repository {
     path: PathBuf,
     /// `sha1` or `sha256`.
     object_format: String,
-    /// Fetches missing commits.
-    mirror: Option<Mirror>,
 }
 
 impl Repository {
+    /// The repository of a job, where it is on this machine.
+    ///
+    /// # Errors
+    ///
+    /// As of [`discover`](Self::discover), and [`RepositoryError::NotCloned`] for a URL.
+    pub fn at(location: &RepositoryLocation) -> Result<Self, RepositoryError> {
+        match location {
+            RepositoryLocation::Path(path) => Self::discover(path),
+            RepositoryLocation::Url(url) => Err(RepositoryError::NotCloned { url: url.clone() }),
+        }
+    }
+
     /// The repository that a directory is in.
     ///
     /// Git decides whether it may be used: it refuses one that belongs to another user
@@ -376,7 +88,6 @@ impl Repository {
             common_dir,
             path,
             object_format: object_format.to_owned(),
-            mirror: None,
         })
     }
 
@@ -384,23 +95,6 @@ impl Repository {
     /// same from wherever in it [`discover`](Self::discover) was called.
     pub fn path(&self) -> &Path {
         &self.path
-    }
-
-    /// Sets the mirror that fetches for this repository.
-    pub(crate) fn mirroring(self, mirror: Mirror) -> Self {
-        let mirror = Some(mirror);
-        Self { mirror, ..self }
-    }
-
-    /// Removes the mirror, so that nothing is fetched.
-    pub(crate) fn without_mirror(self) -> Self {
-        let mirror = None;
-        Self { mirror, ..self }
-    }
-
-    /// The mirror, where missing commits can be fetched.
-    pub(crate) fn mirror(&self) -> Option<&Mirror> {
-        self.mirror.as_ref()
     }
 
     /// The `.git` that all work trees share.
@@ -712,79 +406,5 @@ impl Repository {
             return Err(failed(arguments, &self.path, &output));
         }
         Ok(text(&output.stdout))
-    }
-}
-
-/// Full hashes, one to a line: 41 bytes a commit, however long the range.
-#[derive(Debug)]
-pub(crate) struct Hashes(pub(crate) String);
-
-impl Hashes {
-    fn line(&self) -> usize {
-        self.0.find('\n').map_or(1, |end| end + 1)
-    }
-
-    pub(crate) fn count(&self) -> u64 {
-        (self.0.len() / self.line()) as u64
-    }
-
-    pub(crate) fn get(&self, offset: u64) -> Option<&str> {
-        let start = usize::try_from(offset).ok()?.checked_mul(self.line())?;
-        self.0.get(start..)?.lines().next()
-    }
-}
-
-/// Checks whether git is older than a version. An unreadable version is not.
-pub(crate) fn is_older_than(wanted: (u32, u32)) -> Result<bool, RepositoryError> {
-    let output = run(Command::new("git").arg("--version"))?;
-    Ok(version(&last_line(&output.stdout)).is_some_and(|found| found < wanted))
-}
-
-/// Reads `git version 2.39.5 (Apple Git-154)`.
-fn version(answer: &str) -> Option<(u32, u32)> {
-    let mut numbers = answer.strip_prefix("git version ")?.split('.');
-    Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
-}
-
-#[expect(clippy::disallowed_methods, reason = "git, which ends by itself")]
-pub(crate) fn run(command: &mut Command) -> Result<Output, RepositoryError> {
-    command.output().map_err(RepositoryError::not_started)
-}
-
-pub(crate) fn failed(arguments: &[&str], path: &Path, output: &Output) -> RepositoryError {
-    RepositoryError::Git {
-        command: arguments.join(" "),
-        path: path.into(),
-        status: output.status.to_string(),
-        reason: last_line(&output.stderr),
-    }
-}
-
-/// Names of people and subjects may be in any encoding; hashes are ASCII.
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
-
-fn last_line(bytes: &[u8]) -> String {
-    let text = String::from_utf8_lossy(bytes);
-    text.trim_end()
-        .lines()
-        .last()
-        .unwrap_or_default()
-        .to_owned()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn versions_of_git_are_read_and_compared() {
-        assert_eq!(version("git version 2.39.5"), Some((2, 39)));
-        assert_eq!(version("git version 2.9.1 (Apple Git-1)"), Some((2, 9)));
-        assert_eq!(version("git version 2.45.GIT"), Some((2, 45)));
-        assert_eq!(version("hub version 2.14"), None);
-        assert!(!is_older_than((2, 0)).unwrap());
-        assert!(is_older_than((99, 0)).unwrap());
     }
 }

@@ -8,7 +8,9 @@ use std::thread;
 use pinpoint_core::suspicion::{FileKind, Touched};
 
 use crate::git::commit_diff::{ALL_PARENTS, FIRST_PARENT};
-use crate::git::repository::{Repository, RepositoryError, failed};
+use crate::git::git_command::failed;
+use crate::git::repository::Repository;
+use crate::git::repository_error::RepositoryError;
 
 /// The most that git may answer, in bytes: some 250,000 files, in five seconds.
 const MAX_ANSWER_BYTES: u64 = 32 << 20;

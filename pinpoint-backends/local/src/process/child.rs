@@ -21,10 +21,9 @@ use std::time::{Duration, Instant};
 use pinpoint_core::{Key, Usage};
 use tokio::sync::watch;
 
-use crate::error::LocalError;
+use crate::process::processor_count::ProcessorCount;
 pub(crate) use crate::process::supervisor::{Launch, LeftoverProcesses};
 use crate::process::supervisor::{Plan, Supervisor};
-use crate::run::instructions::ProcessorCount;
 
 /// The interval at which a child's output is measured.
 const WATCH: Duration = Duration::from_millis(100);
@@ -88,13 +87,24 @@ pub(crate) enum ExceededLimit {
     Output,
 }
 
+/// A child did not come to its end, or is not to begin.
+#[derive(Debug)]
+pub(crate) enum Interrupted {
+    /// It was canceled.
+    Canceled,
+    /// The runtime is being shut down.
+    ShutDown,
+    /// The supervising process of its command was killed.
+    SupervisorKilled { program: String },
+}
+
 /// The reason why a child did not run.
 #[derive(Debug)]
 pub(crate) enum NotRun {
     /// It could not be started.
     Spawn(io::Error),
-    /// It could be started, but not waited for, or was not allowed to run.
-    Failed(LocalError),
+    /// It was not allowed to run, or not waited for.
+    Interrupted(Interrupted),
 }
 
 /// Runs a command to its end, or to a limit, or until its request is canceled; none of its
@@ -162,7 +172,7 @@ pub(crate) async fn execute<H: Send + 'static>(
         }
         Err(error) => match error.try_into_panic() {
             Ok(panic) => std::panic::resume_unwind(panic),
-            Err(_shut_down) => Err(NotRun::Failed(LocalError::ShutDown)),
+            Err(_shut_down) => Err(NotRun::Interrupted(Interrupted::ShutDown)),
         },
     }
 }
@@ -224,15 +234,15 @@ impl Processes {
     }
 
     /// Awaits a future that needs them, until they are canceled.
-    pub(crate) async fn unless_canceled<T>(
+    pub(crate) async fn unless_canceled<T, E: From<Interrupted>>(
         &self,
-        work: impl Future<Output = Result<T, LocalError>>,
-    ) -> Result<T, LocalError> {
+        work: impl Future<Output = Result<T, E>>,
+    ) -> Result<T, E> {
         let mut canceled = self.canceled.subscribe();
         tokio::select! {
             biased;
             // The sender lives as long as `self`, so waiting can't fail.
-            _ = canceled.wait_for(|canceled| *canceled) => Err(LocalError::Canceled),
+            _ = canceled.wait_for(|canceled| *canceled) => Err(Interrupted::Canceled.into()),
             done = work => done,
         }
     }
@@ -253,7 +263,7 @@ impl Processes {
         // Held while the child is started, so that a cancel finds its number.
         let mut state = self.state();
         if state.canceled {
-            return Err(NotRun::Failed(LocalError::Canceled));
+            return Err(NotRun::Interrupted(Interrupted::Canceled));
         }
         let started = Instant::now();
         let supervisor = Supervisor::start(plan).map_err(NotRun::Spawn)?;
@@ -299,10 +309,8 @@ impl Processes {
                 while leftover.end() {
                     thread::sleep(Duration::from_millis(1));
                 }
-                // It may succeed another time.
-                let killed = "its supervising process was killed";
-                let source = io::Error::new(io::ErrorKind::Interrupted, killed);
-                Err(NotRun::Failed(LocalError::Spawn { program, source }))
+                let killed = Interrupted::SupervisorKilled { program };
+                Err(NotRun::Interrupted(killed))
             }
         }
     }

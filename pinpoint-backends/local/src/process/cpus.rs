@@ -12,8 +12,6 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::LocalError;
-
 /// The number of processors that a set of the kernel has room for.
 const MAX_CPUS: usize = 1024;
 
@@ -99,28 +97,16 @@ impl CpuList {
         self.0.iter().copied()
     }
 
-    /// Checks that processes can be pinned to all of these processors here.
-    ///
-    /// # Errors
-    ///
-    /// When one of them does not exist, or may not be used, or when the system can't pin.
-    pub fn check(&self) -> Result<(), LocalError> {
-        let pinned = |wanted: &Self| {
-            let pinned = on_a_thread(|| {
-                wanted.pin_this_thread()?;
-                Self::of_this_thread()
-            });
-            pinned.map_err(|source| LocalError::CannotPin { source })
-        };
-        let available = pinned(&Self((0..MAX_CPUS).collect()))?;
+    /// Those of them that processes can't be pinned to here, and those that they can be pinned to;
+    /// absent when they can be pinned to all.
+    pub(crate) fn missing(&self) -> io::Result<Option<[Self; 2]>> {
+        let all = Self((0..MAX_CPUS).collect());
+        let available = on_a_thread(|| {
+            all.pin_this_thread()?;
+            Self::of_this_thread()
+        })?;
         let missing: BTreeSet<usize> = self.0.difference(&available.0).copied().collect();
-        if missing.is_empty() {
-            return Ok(());
-        }
-        Err(LocalError::NoSuchProcessor {
-            missing: Self(missing),
-            available,
-        })
+        Ok((!missing.is_empty()).then_some([Self(missing), available]))
     }
 }
 
@@ -233,17 +219,14 @@ mod tests {
     #[test]
     fn a_processor_that_does_not_exist_is_named_with_those_that_do() {
         let mine = CpuList::of_this_thread().unwrap();
-        mine.check().unwrap();
+        assert!(mine.missing().unwrap().is_none());
         let last = MAX_CPUS - 1;
         assert!(!mine.0.contains(&last), "{mine}");
         let mut more = mine.clone();
         more.0.insert(last);
-        let error = more.check().unwrap_err();
-        let LocalError::NoSuchProcessor { missing, available } = &error else {
-            panic!("{error}");
-        };
+        let [missing, available] = more.missing().unwrap().unwrap();
         assert_eq!(missing.to_string(), last.to_string());
-        assert!(available.0.is_superset(&mine.0), "{error}");
+        assert!(available.0.is_superset(&mine.0), "{available}");
         // The thread that asks is not pinned by that.
         assert_eq!(CpuList::of_this_thread().unwrap(), mine);
     }

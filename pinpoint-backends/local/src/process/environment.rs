@@ -1,10 +1,8 @@
 //! The environment of builds and runs.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::process::Command;
-
-use crate::git::repository::is_gits;
 
 /// The date that tools write in place of the present, see reproducible-builds.org.
 const SOURCE_DATE_EPOCH: &str = "SOURCE_DATE_EPOCH";
@@ -71,5 +69,19 @@ impl Environment {
         } else if let Some(hash) = hash {
             command.env("PINPOINT_COMMIT", hash);
         }
+    }
+}
+
+/// Checks whether the variable determines where or how git works.
+pub(crate) fn is_gits(name: &OsStr) -> bool {
+    name.as_encoded_bytes().starts_with(b"GIT_")
+}
+
+/// A variable's value for a command: options of the job before those of this process.
+pub(crate) fn value_for(command: &Command, variable: &str) -> Option<OsString> {
+    let set = { command.get_envs() }.filter(|(name, _)| *name == variable);
+    match set.last() {
+        Some((_, value)) => value.map(OsStr::to_owned),
+        None => std::env::var_os(variable),
     }
 }

@@ -4,8 +4,7 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
-use crate::error::LocalError;
-use crate::process::files;
+use crate::process::files::{self, FileError};
 
 /// Characters shown of a line: its beginning and its end.
 const BEGIN: usize = 220;
@@ -23,13 +22,13 @@ const LOG: u64 = 16 << 20;
 
 /// The line of a build's log that explains its failure: the first error that a compiler or another
 /// tool reports, or else the last line.
-pub(crate) fn of_build(log: &Path) -> Result<String, LocalError> {
+pub(crate) fn of_build(log: &Path) -> Result<String, FileError> {
     let read = || {
         let file = File::open(log)?;
         let start = file.metadata()?.len().saturating_sub(LOG);
         files::read_at(&file, start, LOG)
     };
-    let bytes = read().map_err(LocalError::io("read", log))?;
+    let bytes = read().map_err(FileError::io("read", log))?;
     Ok(shortened(telling(&String::from_utf8_lossy(&bytes))))
 }
 

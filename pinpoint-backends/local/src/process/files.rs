@@ -9,19 +9,43 @@ use std::time::Duration;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::error::LocalError;
-
 /// The waits between tries of a lock: the first, and the longest.
 const FIRST_LOOK: Duration = Duration::from_micros(500);
 const LAST_LOOK: Duration = Duration::from_millis(10);
 
-pub(crate) fn create_dir(path: &Path) -> Result<(), LocalError> {
-    fs::create_dir_all(path).map_err(LocalError::io("create", path))
+/// One of our files or directories can't be used.
+#[derive(Debug)]
+pub(crate) enum FileError {
+    Io {
+        action: &'static str,
+        path: PathBuf,
+        source: io::Error,
+    },
+    /// It has unexpected contents.
+    Damaged {
+        path: PathBuf,
+        source: serde_json::Error,
+    },
+}
+
+impl FileError {
+    /// Names the path in an error of the operating system.
+    pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        move |source| Self::Io {
+            action,
+            path: path.into(),
+            source,
+        }
+    }
+}
+
+pub(crate) fn create_dir(path: &Path) -> Result<(), FileError> {
+    fs::create_dir_all(path).map_err(FileError::io("create", path))
 }
 
 /// Opens a file that may or may not exist, without changing it.
-pub(crate) fn open_or_create(path: &Path) -> Result<File, LocalError> {
-    try_open_or_create(path).map_err(LocalError::io("open", path))
+pub(crate) fn open_or_create(path: &Path) -> Result<File, FileError> {
+    try_open_or_create(path).map_err(FileError::io("open", path))
 }
 
 /// Like [`open_or_create`], without a name for the failure.
@@ -53,8 +77,8 @@ pub(crate) fn open_regular(path: &Path) -> io::Result<File> {
 }
 
 /// Creates a file without a name, which is gone once it is closed everywhere.
-pub(crate) fn create_unnamed(directory: &Path) -> Result<File, LocalError> {
-    tempfile::tempfile_in(directory).map_err(LocalError::io("create a file in", directory))
+pub(crate) fn create_unnamed(directory: &Path) -> Result<File, FileError> {
+    tempfile::tempfile_in(directory).map_err(FileError::io("create a file in", directory))
 }
 
 /// The end of a file that may be long: at most a screenful. Other readers' and writers' positions
@@ -102,12 +126,12 @@ pub(crate) fn copy_ends(from: &File, to: &Path, each: u64) -> io::Result<()> {
     copy.write_all(&read_at(from, length - each, each)?)
 }
 
-pub(crate) fn create(path: &Path) -> Result<File, LocalError> {
-    File::create(path).map_err(LocalError::io("create", path))
+pub(crate) fn create(path: &Path) -> Result<File, FileError> {
+    File::create(path).map_err(FileError::io("create", path))
 }
 
 /// Removes a file or a whole directory, which need not exist.
-pub(crate) fn remove(path: &Path) -> Result<(), LocalError> {
+pub(crate) fn remove(path: &Path) -> Result<(), FileError> {
     let removed = match fs::symlink_metadata(path) {
         Ok(metadata) if metadata.is_dir() => match fs::remove_dir_all(path) {
             // Some builds write-protect what they fetch, such as Go's modules.
@@ -121,7 +145,7 @@ pub(crate) fn remove(path: &Path) -> Result<(), LocalError> {
     };
     match removed {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            Err(LocalError::io("remove", path)(error))
+            Err(FileError::io("remove", path)(error))
         }
         _ => Ok(()),
     }
@@ -143,7 +167,7 @@ fn make_writable(directory: &Path) -> io::Result<()> {
 ///
 /// It is not forced to the disk: that takes milliseconds, and the build that it describes
 /// is not either.
-pub(crate) fn write_json<T: Serialize>(path: &Path, value: &T) -> Result<(), LocalError> {
+pub(crate) fn write_json<T: Serialize>(path: &Path, value: &T) -> Result<(), FileError> {
     let mut unfinished = path.as_os_str().to_owned();
     unfinished.push(".new");
     let unfinished = PathBuf::from(unfinished);
@@ -151,19 +175,19 @@ pub(crate) fn write_json<T: Serialize>(path: &Path, value: &T) -> Result<(), Loc
         fs::write(&unfinished, serde_json::to_vec(value)?)?;
         fs::rename(&unfinished, path)
     };
-    write().map_err(LocalError::io("write", path))
+    write().map_err(FileError::io("write", path))
 }
 
 /// Reads one of our files; `None` if it does not exist.
-pub(crate) fn read_json<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, LocalError> {
+pub(crate) fn read_json<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, FileError> {
     let bytes = match fs::read(path) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(LocalError::io("read", path)(error)),
+        Err(error) => return Err(FileError::io("read", path)(error)),
     };
     match serde_json::from_slice(&bytes) {
         Ok(value) => Ok(Some(value)),
-        Err(source) => Err(LocalError::Damaged {
+        Err(source) => Err(FileError::Damaged {
             path: path.into(),
             source,
         }),
@@ -192,7 +216,7 @@ impl Drop for Locked {
 impl Locked {
     /// Checks that it is still the file at the path. The only holder of a lock may remove its file;
     /// a lock on a removed file protects nothing.
-    fn is_at(&self, path: &Path) -> Result<bool, LocalError> {
+    fn is_at(&self, path: &Path) -> Result<bool, FileError> {
         let same = || {
             let held = self.0.metadata()?;
             match fs::metadata(path) {
@@ -201,15 +225,15 @@ impl Locked {
                 Err(error) => Err(error),
             }
         };
-        same().map_err(LocalError::io("lock", path))
+        same().map_err(FileError::io("lock", path))
     }
 }
 
 /// Takes a lock if it is free.
-pub(crate) fn try_lock(path: &Path, mode: Mode) -> Result<Option<Locked>, LocalError> {
+pub(crate) fn try_lock(path: &Path, mode: Mode) -> Result<Option<Locked>, FileError> {
     loop {
         let locked = try_lock_file(open_or_create(path)?, mode);
-        let Ok(locked) = locked.map_err(LocalError::io("lock", path))? else {
+        let Ok(locked) = locked.map_err(FileError::io("lock", path))? else {
             return Ok(None);
         };
         if locked.is_at(path)? {
@@ -222,11 +246,11 @@ pub(crate) fn try_lock(path: &Path, mode: Mode) -> Result<Option<Locked>, LocalE
 ///
 /// A free one takes a few microseconds. No blocking call for a file lock can be abandoned, so it
 /// polls.
-pub(crate) async fn lock(path: &Path, mode: Mode) -> Result<Locked, LocalError> {
+pub(crate) async fn lock(path: &Path, mode: Mode) -> Result<Locked, FileError> {
     let mut file = open_or_create(path)?;
     let mut wait = FIRST_LOOK;
     loop {
-        match try_lock_file(file, mode).map_err(LocalError::io("lock", path))? {
+        match try_lock_file(file, mode).map_err(FileError::io("lock", path))? {
             Ok(locked) if locked.is_at(path)? => return Ok(locked),
             Ok(_removed) => {
                 file = open_or_create(path)?;
@@ -249,4 +273,57 @@ fn try_lock_file(file: File, mode: Mode) -> io::Result<Result<Locked, File>> {
         Err(TryLockError::WouldBlock) => Ok(Err(file)),
         Err(TryLockError::Error(error)) => Err(error),
     }
+}
+
+/// Distinguishes a full disk from other failures.
+///
+/// A program that fails for lack of space says so in its own words, if at all; the one sure sign is
+/// that we can't write either.
+pub(crate) fn check_room(directory: &Path) -> Result<(), FileError> {
+    /// Enough to need fresh blocks on any file system.
+    const BYTES: usize = 1 << 20;
+    let path = directory.join(format!(".pinpoint-room-{}", std::process::id()));
+    let written = fs::write(&path, vec![1; BYTES]);
+    remove(&path)?;
+    match written {
+        Err(error)
+            if matches!(
+                error.kind(),
+                io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
+            ) =>
+        {
+            Err(FileError::io("write to", directory)(error))
+        }
+        // Other trouble is reported where it occurs.
+        _ => Ok(()),
+    }
+}
+
+/// Bytes on disk of a directory and everything in it.
+pub(crate) fn size_on_disk(directory: &Path) -> Result<u64, FileError> {
+    /// The unit of `st_blocks`, independent of the file system's blocks.
+    const BLOCK: u64 = 512;
+    let top = fs::symlink_metadata(directory).map_err(FileError::io("read", directory))?;
+    if !top.is_dir() {
+        return Ok(top.blocks() * BLOCK);
+    }
+    let mut bytes = 0;
+    let mut directories = vec![directory.to_owned()];
+    while let Some(directory) = directories.pop() {
+        let unreadable = |error| FileError::io("read", &directory)(error);
+        for entry in fs::read_dir(&directory).map_err(unreadable)? {
+            let entry = entry.map_err(unreadable)?;
+            // The metadata of a link itself.
+            let metadata = match entry.metadata() {
+                // A process that the build left running may be cleaning up.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                other => other.map_err(unreadable)?,
+            };
+            bytes += metadata.blocks() * BLOCK;
+            if metadata.is_dir() {
+                directories.push(entry.path());
+            }
+        }
+    }
+    Ok(bytes)
 }

@@ -17,9 +17,8 @@ use std::sync::Arc;
 use sha2::{Digest, Sha256};
 use tokio::sync::{OwnedRwLockReadGuard, OwnedRwLockWriteGuard, RwLock, watch};
 
-use crate::error::LocalError;
 use crate::process::child;
-use crate::process::files::{self, Locked, Mode};
+use crate::process::files::{self, FileError, Locked, Mode};
 
 /// The directory of this machine's locks, the same for all programs of one user.
 ///
@@ -37,12 +36,6 @@ pub fn default_machine_dir() -> PathBuf {
     }
     let home = std::env::home_dir().filter(|home| home.is_absolute());
     without_runtime_dir(PathBuf::from(format!("/tmp/pinpoint-{user}")), home)
-}
-
-/// Checks that the locks of this machine can be used.
-#[doc(hidden)]
-pub fn check_machine_dir() -> Result<(), LocalError> {
-    MachineLock::open(&default_machine_dir()).map(drop)
 }
 
 /// A directory where anyone may create one of that name; if someone else has, one in the home
@@ -66,6 +59,15 @@ fn without_runtime_dir(temporary: PathBuf, home: Option<PathBuf>) -> PathBuf {
 fn user() -> u32 {
     // SAFETY: it takes nothing and cannot fail.
     unsafe { libc::geteuid() }
+}
+
+/// The directory of the machine's locks can't be used.
+#[derive(Debug)]
+pub(crate) enum MachineDirError {
+    /// It belongs to another user.
+    Foreign { path: PathBuf },
+    /// The directory, or a file in it, can't be made or opened.
+    Unusable { path: PathBuf, source: io::Error },
 }
 
 /// The locks of this machine.
@@ -123,10 +125,10 @@ pub(crate) struct SharedHold {
 }
 
 impl MachineLock {
-    pub(crate) fn open(directory: &Path) -> Result<Self, LocalError> {
+    pub(crate) fn open(directory: &Path) -> Result<Self, MachineDirError> {
         let failed = |path: &Path| {
             let path = path.to_owned();
-            move |source| LocalError::MachineDir { path, source }
+            move |source| MachineDirError::Unusable { path, source }
         };
         match DirBuilder::new().mode(0o700).create(directory) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -140,7 +142,7 @@ impl MachineLock {
         // In /tmp anyone can be first to make a directory of that name.
         let metadata = fs::symlink_metadata(directory).map_err(failed(directory))?;
         if metadata.uid() != user() {
-            return Err(LocalError::ForeignMachineDir {
+            return Err(MachineDirError::Foreign {
                 path: directory.into(),
             });
         }
@@ -170,14 +172,14 @@ impl MachineLock {
     }
 
     /// Takes the machine when it is this one's turn.
-    async fn take(&self, mode: Mode) -> Result<Locked, LocalError> {
+    async fn take(&self, mode: Mode) -> Result<Locked, FileError> {
         let turn = self.take_file(&self.turnstile, Mode::Alone).await?;
         let machine = self.take_file(&self.machine, mode).await?;
         drop(turn);
         Ok(machine)
     }
 
-    async fn take_file(&self, path: &Path, mode: Mode) -> Result<Locked, LocalError> {
+    async fn take_file(&self, path: &Path, mode: Mode) -> Result<Locked, FileError> {
         if let Some(locked) = files::try_lock(path, mode)? {
             return Ok(locked);
         }
@@ -204,16 +206,16 @@ impl MachineLock {
     }
 
     /// Waits until nothing else runs or builds.
-    pub(crate) async fn for_run(&self) -> Result<RunHold, LocalError> {
+    pub(crate) async fn for_run(&self) -> Result<RunHold, FileError> {
         self.unless_draining(self.run_hold()).await
     }
 
-    async fn run_hold(&self) -> Result<RunHold, LocalError> {
+    async fn run_hold(&self) -> Result<RunHold, FileError> {
         let in_process = Arc::clone(&self.in_process).write_owned().await;
         let machine = self.take(Mode::Alone).await?;
         // A process on record has lost its parent: every parent holds the lock.
         let register = self.registers.join("run");
-        let unreadable = |error| LocalError::io("read", &self.registers)(error);
+        let unreadable = |error| FileError::io("read", &self.registers)(error);
         for entry in fs::read_dir(&self.registers).map_err(unreadable)? {
             let path = entry.map_err(unreadable)?.path();
             end_recorded(&path).await?;
@@ -229,18 +231,18 @@ impl MachineLock {
     }
 
     /// Waits until nothing runs. The tree names the build: no other process may be building in it.
-    pub(crate) async fn for_build(&self, tree: &Path) -> Result<BuildHold, LocalError> {
+    pub(crate) async fn for_build(&self, tree: &Path) -> Result<BuildHold, FileError> {
         self.shared().await?.build_in(tree).await
     }
 
     /// Like [`for_build`](Self::for_build), for callers that take another lock before they begin in
     /// a tree. That lock comes after the machine, as it does for builds: in the other order they
     /// wait for each other forever as soon as a run waits.
-    pub(crate) async fn shared(&self) -> Result<SharedHold, LocalError> {
+    pub(crate) async fn shared(&self) -> Result<SharedHold, FileError> {
         self.unless_draining(self.shared_hold()).await
     }
 
-    async fn shared_hold(&self) -> Result<SharedHold, LocalError> {
+    async fn shared_hold(&self) -> Result<SharedHold, FileError> {
         let in_process = Arc::clone(&self.in_process).read_owned().await;
         let machine = self.take(Mode::Shared).await?;
         end_recorded(&self.registers.join("run")).await?;
@@ -264,28 +266,28 @@ pub(crate) fn is_held(directory: &Path) -> Option<bool> {
     Some(locked.is_none())
 }
 
-async fn end_recorded(register: &Path) -> Result<(), LocalError> {
+async fn end_recorded(register: &Path) -> Result<(), FileError> {
     match fs::read(register) {
         Ok(record) => {
             child::end_leftover(&String::from_utf8_lossy(&record)).await;
             Ok(())
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(error) => Err(LocalError::io("read", register)(error)),
+        Err(error) => Err(FileError::io("read", register)(error)),
     }
 }
 
 impl RunHold {
     /// The record of the process that runs under this lock. It stays: once the process is dead it
     /// names none.
-    pub(crate) fn register(&self) -> Result<File, LocalError> {
+    pub(crate) fn register(&self) -> Result<File, FileError> {
         files::open_or_create(&self.register)
     }
 }
 
 impl SharedHold {
     /// Begins in a tree, in which no other process may be building.
-    pub(crate) async fn build_in(self, tree: &Path) -> Result<BuildHold, LocalError> {
+    pub(crate) async fn build_in(self, tree: &Path) -> Result<BuildHold, FileError> {
         let name = Sha256::digest(tree.as_os_str().as_encoded_bytes());
         let name = format!("build-{}", hex::encode(name));
         let register = self.registers.join(name);
@@ -299,7 +301,7 @@ impl SharedHold {
 
 impl BuildHold {
     /// The record of the process that builds under this lock.
-    pub(crate) fn register(&self) -> Result<File, LocalError> {
+    pub(crate) fn register(&self) -> Result<File, FileError> {
         files::open_or_create(&self.register)
     }
 }

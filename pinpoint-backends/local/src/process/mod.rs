@@ -7,5 +7,6 @@ pub(crate) mod error_line;
 pub(crate) mod files;
 pub(crate) mod host;
 pub(crate) mod machine_lock;
+pub(crate) mod processor_count;
 pub(crate) mod supervisor;
 pub(crate) mod sync;

@@ -11,24 +11,24 @@ use pinpoint_core::Variant;
 use pinpoint_core::results::RunOutput;
 use tracing::Instrument;
 
+use crate::blocking::blocking;
 use crate::build::builds::Builds;
-use crate::build::maker::Build;
-use crate::build::workspace;
+use crate::build::finished_build::Build;
+use crate::build::old_results;
+use crate::build::tracked_files::Restored;
 use crate::config::LocalConfig;
 use crate::error::LocalError;
-use crate::git::tracked_files::Restored;
+use crate::job_remarks::Remark;
+use crate::listed::listed_paths;
 use crate::process::child::{self, Ended, Launch, NotRun, Processes};
 use crate::process::environment::Environment;
 use crate::process::error_line;
 use crate::process::files;
 use crate::process::machine_lock::RunHold;
 use crate::process::supervisor::check_program;
-use crate::process::sync::blocking;
 use crate::run::instructions::{CallgrindCounts, InstructionCounter};
-use crate::run::job_remarks::Remark;
-use crate::run::measures;
-use crate::run::metric::{MetricReader, Outputs, Values};
-use crate::run::outside_reads;
+use crate::run::measures::{self, Values};
+use crate::run::metric::{MetricReader, Outputs};
 use crate::run::profiler::Recording;
 use crate::run::results::{self, Results};
 use crate::run::tails::OutputTail;
@@ -149,7 +149,7 @@ impl Benchmark {
         if let Some(name) = self.config.results.clone() {
             let tree = tree.clone();
             let removed = blocking(Arc::clone(holds), move || {
-                results::remove_old(&tree, &name)
+                old_results::remove_old(&tree, &name)
                     .map_err(LocalError::io("remove", &tree.join(name)))
             });
             if let Err(reason) = removed.await? {
@@ -214,7 +214,7 @@ impl Benchmark {
             .await;
         let mut ended = match ran {
             Ok(ended) => ended,
-            Err(NotRun::Failed(error)) => return Err(error),
+            Err(NotRun::Interrupted(reason)) => return Err(reason.into()),
             Err(NotRun::Spawn(source)) if is_programs_fault(&source) => {
                 self.check_tree(holds)?;
                 if above.is_some() {
@@ -322,7 +322,7 @@ impl Benchmark {
         if found.is_first {
             let what = match files.is_empty() {
                 true => "another commit was checked out there".to_owned(),
-                false => outside_reads::names(files),
+                false => listed_paths(files),
             };
             let sentence = format!(
                 "a build that was kept had been changed since by a benchmark, and its tracked \
@@ -339,7 +339,7 @@ impl Benchmark {
             let sentence = format!(
                 "the benchmark changes tracked files of its work tree, which are restored after \
                  each run: {}",
-                outside_reads::names(files)
+                listed_paths(files)
             );
             Remark::ChangedFiles.note(job_dir, &sentence)?;
         }
@@ -369,7 +369,7 @@ impl Benchmark {
         tree: &Path,
         above: Option<&Above>,
     ) -> Command {
-        let program = program(&self.config, tree);
+        let program = self.config.program(tree);
         let arguments = self.config.command.iter().skip(1).chain(&variant.arguments);
         let arguments: Vec<OsString> = arguments.map(OsString::from).collect();
         let mut command = match above {
@@ -397,9 +397,9 @@ impl Benchmark {
     /// ours.
     pub(crate) fn check_room(&self, build: &Build) -> Result<(), LocalError> {
         if let Builds::OfCommits(_) = &*self.builds {
-            workspace::check_room(&build.tree)?;
+            files::check_room(&build.tree)?;
         }
-        workspace::check_room(&self.runs)
+        Ok(files::check_room(&self.runs)?)
     }
 
     /// The failure of a run that was not started.
@@ -422,7 +422,7 @@ impl Benchmark {
         variant: &Variant,
         build: &Build,
     ) -> LocalError {
-        let path = program(&self.config, &build.tree);
+        let path = self.config.program(&build.tree);
         let program = path.display().to_string();
         match source.kind() {
             io::ErrorKind::NotFound if path.exists() => {
@@ -478,17 +478,6 @@ async fn profile_of(
         }))
     });
     ended.await
-}
-
-/// The program of the benchmark in a work tree.
-pub(crate) fn program(config: &LocalConfig, tree: &Path) -> PathBuf {
-    let program = Path::new(&config.command[0]);
-    if config.command[0].contains('/') {
-        // An absolute path replaces the tree.
-        tree.join(program)
-    } else {
-        program.into()
-    }
 }
 
 /// Checks whether the program is at fault, rather than a system that can't start any.

@@ -22,7 +22,7 @@ use std::fs::File;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use crate::git::repository;
+use crate::git::git_command;
 
 /// The most directories that are watched: each keeps about a kilobyte of the kernel's
 /// memory.
@@ -131,9 +131,9 @@ fn is_gits(file: &Path) -> bool {
 
 /// The names of the tracked files of a work tree, and of its submodules.
 fn tracked_files(tree: &Path) -> Vec<PathBuf> {
-    let mut command = repository::git(tree);
+    let mut command = git_command::git(tree);
     command.args(["ls-files", "-z", "--recurse-submodules"]);
-    match repository::run(&mut command) {
+    match git_command::run(&mut command) {
         Ok(output) if output.status.success() => {
             let names = output.stdout.split(|byte| *byte == 0);
             names
@@ -142,7 +142,7 @@ fn tracked_files(tree: &Path) -> Vec<PathBuf> {
                 .collect()
         }
         // A submodule that is damaged.
-        _ => repository::files(tree, &[]).unwrap_or_default(),
+        _ => git_command::files(tree, &[]).unwrap_or_default(),
     }
 }
 
@@ -257,7 +257,7 @@ mod tests {
             fs::write(tree.join(name), "1").unwrap();
         }
         let git = |arguments: &[&str]| {
-            let output = repository::run(repository::git(&tree).args(arguments)).unwrap();
+            let output = git_command::run(git_command::git(&tree).args(arguments)).unwrap();
             assert!(output.status.success());
         };
         git(&["init", "-q"]);

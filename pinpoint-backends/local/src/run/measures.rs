@@ -1,15 +1,14 @@
-//! The measures of a run by the operating system: the charts of [`Format::Time`].
+//! The measures of a run by the operating system: the charts of the format `time`.
 
 use std::collections::BTreeMap;
 
-use pinpoint_core::results::Format;
 use pinpoint_core::{Direction, Series, Usage, Variant};
 use serde::{Deserialize, Serialize};
 
-use crate::config::LocalConfig;
-use crate::error::LocalError;
 use crate::run::instructions::InstructionCounter;
-use crate::run::metric::Values;
+
+/// The values of one run by their charts.
+pub(crate) type Values = BTreeMap<String, Series>;
 
 /// The chart that decides when none is named.
 pub(crate) const WALL: &str = "wall";
@@ -66,52 +65,6 @@ pub struct MeasureChoice {
     /// worse.
     #[serde(default)]
     pub either_way: bool,
-}
-
-impl LocalConfig {
-    /// Measures runs by the operating system, and not by their output.
-    ///
-    /// # Errors
-    ///
-    /// When a format for the output is set, or instructions can't be counted here.
-    pub fn measure_by(&mut self, measure: RunMeasure) -> Result<(), LocalError> {
-        self.ignore_output()?;
-        self.chart = Some(measure.chart().into());
-        if measure == RunMeasure::Instructions {
-            self.instructions = Some(InstructionCounter::available()?);
-        }
-        Ok(())
-    }
-
-    /// Like [`measure_by`](Self::measure_by), with the measure that separates the other state from
-    /// the good end most clearly, in a few runs of both before the search.
-    ///
-    /// # Errors
-    ///
-    /// When a format for the output is set.
-    pub fn choose_measure(&mut self, choice: MeasureChoice) -> Result<(), LocalError> {
-        self.ignore_output()?;
-        self.count_instructions_at_no_cost();
-        self.measure_choice = Some(choice);
-        self.every_chart = false;
-        Ok(())
-    }
-
-    fn ignore_output(&mut self) -> Result<(), LocalError> {
-        if !matches!(self.format, Format::Auto | Format::Time) || self.results.is_some() {
-            return Err(LocalError::MeasureOfOutput);
-        }
-        self.format = Format::Time;
-        Ok(())
-    }
-
-    /// Counts instructions along with the other measures, where the processor can.
-    pub fn count_instructions_at_no_cost(&mut self) {
-        if self.instructions.is_none() {
-            let counter = InstructionCounter::available().ok();
-            self.instructions = counter.filter(|it| *it == InstructionCounter::Processor);
-        }
-    }
 }
 
 /// Values of the good end and of the other state, by their charts.

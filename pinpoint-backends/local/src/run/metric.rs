@@ -1,18 +1,12 @@
 //! Reading the output of a run.
 
-use std::collections::BTreeMap;
-
-use pinpoint_core::results::{
-    Asked, FindMetricError, Format, ReadError, Reading, RunOutput, find_metric,
-};
+use pinpoint_core::results::{Format, ReadError, Reading, RequestedMetric, RunOutput, find_metric};
 use pinpoint_core::{Aggregate, ChartChoice, Charts, Metric, MetricSource, Series};
 
 use crate::config::LocalConfig;
 use crate::error::LocalError;
 use crate::listed::listed;
-
-/// The values of one run by their charts.
-pub(crate) type Values = BTreeMap<String, Series>;
+use crate::run::measures::Values;
 
 /// Reads the values of a run.
 pub(crate) struct MetricReader<'a> {
@@ -115,7 +109,7 @@ impl<'a> MetricReader<'a> {
                 (metric.chart.clone(), values)
             }
             None => {
-                let asked = Asked {
+                let asked = RequestedMetric {
                     format: &self.format,
                     charts: self.wanted,
                     aggregate: None,
@@ -193,14 +187,5 @@ fn missing(chart: &str, reading: &Reading) -> String {
     match there.is_empty() {
         true => format!("gave no value for `{chart}`"),
         false => format!("gave no value for `{chart}`, only for {}", listed(&there)),
-    }
-}
-
-/// Returns true if a run without a metric for this reason may have one another time.
-pub(crate) fn may_pass(error: &FindMetricError) -> bool {
-    match error {
-        FindMetricError::Output(error) => !matches!(error, ReadError::NotFinite { .. }),
-        FindMetricError::Failed { .. } => true,
-        _ => false,
     }
 }

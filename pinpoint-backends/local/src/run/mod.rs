@@ -3,8 +3,8 @@
 pub(crate) mod benchmark;
 pub(crate) mod checkout_watch;
 pub(crate) mod command_words;
+pub(crate) mod find_metric;
 pub(crate) mod instructions;
-pub(crate) mod job_remarks;
 pub(crate) mod last_run;
 pub(crate) mod measures;
 pub(crate) mod memory_floor;

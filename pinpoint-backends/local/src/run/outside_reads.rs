@@ -14,8 +14,9 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::config::LocalConfig;
-use crate::git::repository::{self, Repository};
+use crate::git::git_command;
+use crate::git::repository::Repository;
+use crate::listed::listed_paths;
 use crate::process::environment::Environment;
 use crate::process::supervisor;
 use crate::run::checkout_watch::CheckoutWatch;
@@ -48,7 +49,7 @@ const PLACES: [&str; 3] = ["HOME", "OLDPWD", "PWD"];
 #[non_exhaustive]
 pub enum OutsideRead {
     /// The benchmark opens tracked files in it.
-    #[error("each run opens {} of {}, your own checkout, and not of the work tree of a commit: all commits would be measured with the same code; {}", names(.files), .tree.display(), way_out(.files, .variable.as_deref()))]
+    #[error("each run opens {} of {}, your own checkout, and not of the work tree of a commit: all commits would be measured with the same code; {}", listed_paths(.files), .tree.display(), way_out(.files, .variable.as_deref()))]
     Files {
         /// The checkout.
         tree: PathBuf,
@@ -112,12 +113,17 @@ pub(crate) struct Surroundings {
 
 impl Surroundings {
     /// The surroundings of a job whose user has these work trees.
-    pub(crate) fn new(trees: &[PathBuf], environment: &Environment, config: &LocalConfig) -> Self {
+    pub(crate) fn new(
+        trees: &[PathBuf],
+        environment: &Environment,
+        command: &[String],
+        build: Option<&str>,
+    ) -> Self {
         Self {
             trees: trees.to_owned(),
             variables: environment.readable(),
-            command: config.command.clone(),
-            build: config.build.clone(),
+            command: command.to_owned(),
+            build: build.map(str::to_owned),
         }
     }
 
@@ -288,13 +294,10 @@ impl Surroundings {
     }
 }
 
-/// The user's work trees of a repository; empty for a mirror.
+/// The user's work trees of a repository.
 pub(crate) fn user_trees(repository: &Repository) -> Vec<PathBuf> {
-    if repository.mirror().is_some() {
-        return Vec::new();
-    }
     let arguments = ["worktree", "list", "--porcelain"];
-    let Ok(output) = repository::run(repository.git().args(arguments)) else {
+    let Ok(output) = git_command::run(repository.git().args(arguments)) else {
         return Vec::new();
     };
     let text = String::from_utf8_lossy(&output.stdout);
@@ -327,9 +330,9 @@ fn is_installed(path: &Path) -> bool {
 }
 
 fn has_tracked_files(tree: &Path, directory: &Path) -> bool {
-    let mut command = repository::git(tree);
+    let mut command = git_command::git(tree);
     command.args(["ls-files", "-z", "--"]).arg(directory);
-    repository::run(&mut command).is_ok_and(|output| !output.stdout.is_empty())
+    git_command::run(&mut command).is_ok_and(|output| !output.stdout.is_empty())
 }
 
 /// The absolute paths in a command line or a list, as far as they exist, with links resolved.
@@ -346,19 +349,6 @@ fn paths_in(text: &str) -> Vec<PathBuf> {
         paths.extend(path.filter(|path| !paths.contains(path)));
     }
     paths
-}
-
-/// The names of some files, for a sentence.
-pub(crate) fn names(files: &[PathBuf]) -> String {
-    const MAX_NAMED_FILES: usize = 3;
-    let mut text = { files.iter().take(MAX_NAMED_FILES) }
-        .map(|file| file.display().to_string())
-        .collect::<Vec<_>>()
-        .join(", ");
-    if files.len() > MAX_NAMED_FILES {
-        text += &format!(" and {} more", files.len() - MAX_NAMED_FILES);
-    }
-    text
 }
 
 fn way_out(files: &[PathBuf], variable: Option<&str>) -> String {
@@ -408,7 +398,7 @@ mod tests {
             fs::write(tree.join("src/package/code.py"), "1").unwrap();
             fs::write(tree.join("bench.sh"), "1").unwrap();
             let git = |arguments: &[&str]| {
-                let output = repository::run(repository::git(&tree).args(arguments)).unwrap();
+                let output = git_command::run(git_command::git(&tree).args(arguments)).unwrap();
                 assert!(output.status.success());
             };
             git(&["init", "-q"]);

@@ -2,46 +2,32 @@
 
 use std::collections::HashMap;
 use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use pinpoint_core::results::{Asked, FindMetricError, MetricDoubt, find_metric, may_change};
-use pinpoint_core::{
-    Aggregate, ChartChoice, CombinedCommit, FindMetricRequest, Metric, MetricSource, NoMetric,
-    PairReport, RunPairRequest, RunReport, RunRequest, Variant,
-};
+use pinpoint_core::{Metric, PairReport, RunPairRequest, RunReport, RunRequest, Variant};
 use tokio::sync::watch;
 
+use crate::blocking::blocking;
 use crate::build::builds::Builds;
-use crate::build::maker::{Build, BuildOutcome};
+use crate::build::finished_build::{Build, BuildOutcome};
 use crate::config::LocalConfig;
 use crate::error::LocalError;
 use crate::process::child::{Processes, own_memory};
 use crate::process::environment::Environment;
-use crate::process::error_line;
 use crate::process::files;
 use crate::process::machine_lock::{MachineLock, RunHold};
-use crate::process::sync::{blocking, locked};
-use crate::run::benchmark::{Benchmark, Execution, Holds, NotBegun, Purpose};
-use crate::run::checkout_watch::CheckoutWatch;
+use crate::process::sync::locked;
+use crate::run::benchmark::{Benchmark, Execution, Holds, Purpose};
 use crate::run::instructions;
-use crate::run::job_remarks::Remark;
 use crate::run::last_run::{LastRun, Ran};
-use crate::run::measures::{self, Samples};
+use crate::run::measures;
 use crate::run::memory_floor;
-use crate::run::metric::{self, MetricReader, Outputs};
-use crate::run::outside_reads::{self, Surroundings};
+use crate::run::metric::{MetricReader, Outputs};
 use crate::run::profiler::{self, ProfileStore, Profiling};
 use crate::run::settle::{SettleWait, Settling};
 use crate::run::tails::{OutputTail, Tails, run_warnings};
-use crate::run::uncommitted;
-
-/// The number of times that the good end may fail before its first success.
-const ATTEMPTS: u32 = 3;
-
-/// Runs of each end by which a measure is chosen.
-const RUNS_OF_CHOICE: u32 = 5;
 
 /// Bytes kept of the beginning of an output of a run that failed, and of its end.
 const KEPT: u64 = 64 << 10;
@@ -63,18 +49,15 @@ struct PlannedExecution<'a> {
     ready: Result<Holds, String>,
 }
 
-/// The surroundings of a benchmark, and a watch over them.
-type Watched = (Arc<Surroundings>, CheckoutWatch);
-
 /// The number of times that each build was warmed up.
 pub(crate) type WarmedUp = HashMap<String, u32>;
 
 /// Runs the benchmark of a job, one at a time.
 pub(crate) struct Runner {
-    config: Arc<LocalConfig>,
-    job_dir: PathBuf,
-    builds: Arc<Builds>,
-    benchmark: Benchmark,
+    pub(super) config: Arc<LocalConfig>,
+    pub(super) job_dir: PathBuf,
+    pub(super) builds: Arc<Builds>,
+    pub(super) benchmark: Benchmark,
     pub(crate) machine: Arc<MachineLock>,
     /// The queue of runs.
     pub(crate) turn: tokio::sync::Mutex<WarmedUp>,
@@ -338,293 +321,6 @@ impl Runner {
         blocking(Arc::clone(holds), look).await
     }
 
-    /// Finds the metric by a run that succeeds. It is made like the counted ones, to have the same
-    /// output, but it may be the first of its build, and does not count.
-    pub(crate) async fn find_metric(
-        &self,
-        FindMetricRequest {
-            commit, aggregate, ..
-        }: &FindMetricRequest,
-        processes: &Arc<Processes>,
-    ) -> Result<Metric, LocalError> {
-        let mut warmed = self.turn.lock().await;
-        let good = &Variant {
-            arguments: self.config.good_arguments.clone(),
-            env: self.config.good_env.clone(),
-            ..Variant::from(commit.clone())
-        };
-        let mut outside = self.look_outside().await?;
-        let build = match self.builds.get(commit, processes).await? {
-            BuildOutcome::Ready(build) => build,
-            BuildOutcome::Failed(failure) => {
-                return Err(LocalError::GoodDoesNotBuild {
-                    commit: self.builds.name(commit),
-                    reason: failure.reason.clone(),
-                });
-            }
-        };
-        let choice = match &self.config.measure_choice {
-            Some(choice) => {
-                let made = self.builds.get(&choice.other.commit, processes).await?;
-                Some((choice, made))
-            }
-            None => None,
-        };
-        let key = warm_up_key(&build, good);
-        let machine = Arc::new(self.machine.for_run().await?);
-        let holds: Holds = Arc::new((build, Arc::clone(&machine)));
-        let (mut reason, mut wrote) = (String::new(), String::new());
-        for _ in 0..ATTEMPTS {
-            if let Some((_, watch)) = &mut outside {
-                // Files opened before this run don't count.
-                watch.opened();
-            }
-            let purpose = Purpose::FindMetric;
-            let outputs = Outputs::to_find(&self.config);
-            match (self.benchmark)
-                .execute(good, purpose, outputs, &holds, processes)
-                .await?
-            {
-                Ok(mut execution) => {
-                    let chart = self.config.chart.as_deref();
-                    execution.check_count(chart == Some(measures::INSTRUCTIONS))?;
-                    self.note_left("preparation", &execution)?;
-                    match self.metric_of(&execution, commit, *aggregate)? {
-                        Ok(metric) => {
-                            self.check_opened(&mut outside, good, &holds, processes)
-                                .await?;
-                            self.check_name(&metric, good, &holds, processes).await?;
-                            *warmed.entry(key).or_default() += 1;
-                            let Some((choice, BuildOutcome::Ready(build))) = choice else {
-                                return Ok(metric);
-                            };
-                            let other = (&choice.other, &Arc::new((build, machine)));
-                            let samples = self.samples([(good, &holds), other], processes).await?;
-                            let chosen = measures::choose(&samples, choice.either_way).chart();
-                            let measure = metric.charts.get(chosen);
-                            return Ok(Metric {
-                                unit: measure.and_then(|measure| measure.unit.clone()),
-                                chart: Some(chosen.into()),
-                                ..metric
-                            });
-                        }
-                        Err(failure) => reason = failure,
-                    }
-                    wrote = error_line::excerpt(&execution.stderr)
-                        .map_err(LocalError::io("read", &self.job_dir))?;
-                }
-                Err(NotBegun::Program(error)) => {
-                    return Err(self.benchmark.cannot_run(error, good, &holds.0));
-                }
-                Err(NotBegun::Results(failure)) => reason = failure,
-            }
-            self.benchmark.check_room(&holds.0)?;
-            self.builds.check(&holds.0, None)?;
-        }
-        Err(LocalError::GoodFails {
-            commit: self.builds.name(commit),
-            attempts: ATTEMPTS,
-            hint: self.what_may_lack(&holds.0.tree, &reason)?,
-            reason,
-            tail: wrote,
-        })
-    }
-
-    /// The reason why the benchmark may fail in a work tree, although it passes in the user's
-    /// checkout.
-    fn what_may_lack(&self, tree: &Path, reason: &str) -> Result<Option<String>, LocalError> {
-        if let Some(file) = self.benchmark.missing(tree) {
-            return Ok(Some(file));
-        }
-        if let Some(pointers) = Remark::Pointers.noted(&self.job_dir)? {
-            return Ok(Some(pointers));
-        }
-        // A shell's error for a command that it does not find.
-        Ok(reason.contains("exit code 127").then(|| {
-            "commands run in a work tree of each commit, which holds what was committed: have the \
-             build command install what the benchmark needs"
-                .to_owned()
-        }))
-    }
-
-    /// Checks that neither the command nor the build uses the user's checkout, and prepares to
-    /// detect runs that open its files. Absent where that is allowed or can't be detected.
-    async fn look_outside(&self) -> Result<Option<Watched>, LocalError> {
-        let trees = self.benchmark.user_trees.clone();
-        if trees.is_empty() {
-            return Ok(None);
-        }
-        let (config, job_dir) = (Arc::clone(&self.config), self.job_dir.clone());
-        let surroundings = Surroundings::new(&trees, &self.benchmark.environment, &config);
-        blocking((), move || {
-            let changed = uncommitted::changed(&config.command, &trees);
-            if !changed.is_empty() {
-                let sentence = format!(
-                    "your checkout has changes of what the command names that are not committed, \
-                     and were not run: {}; each commit was run with its own",
-                    outside_reads::names(&changed)
-                );
-                Remark::Uncommitted.note(&job_dir, &sentence)?;
-            }
-            if config.allow_outside_reads {
-                return Ok(None);
-            }
-            let named = surroundings.check()?;
-            if !named.is_empty() {
-                let sentence = format!(
-                    "the command names a file of your checkout, which was the same for all \
-                     commits: {}",
-                    outside_reads::names(&named)
-                );
-                Remark::NamedFile.note(&job_dir, &sentence)?;
-            }
-            let watch = surroundings.watch();
-            Ok(watch.map(|watch| (Arc::new(surroundings), watch)))
-        })
-        .await
-    }
-
-    /// Checks whether the run that just ended opened tracked files of the user's checkout. Other
-    /// programs, such as an editor, may have opened them, so it is run once more: files opened
-    /// again were opened by the run.
-    async fn check_opened(
-        &self,
-        outside: &mut Option<Watched>,
-        good: &Variant,
-        holds: &Holds,
-        processes: &Arc<Processes>,
-    ) -> Result<(), LocalError> {
-        let Some((surroundings, watch)) = outside else {
-            return Ok(());
-        };
-        let opened = watch.opened();
-        if surroundings.judge(&opened).is_ok() {
-            return Ok(());
-        }
-        let (purpose, outputs) = (Purpose::FindMetric, Outputs::None);
-        // Python may have made directories for compiled files, which it reads from now on.
-        let anew = Arc::clone(surroundings);
-        let Some(mut watch) = blocking((), move || Ok(anew.watch())).await? else {
-            return Ok(());
-        };
-        let again = (self.benchmark)
-            .execute(good, purpose, outputs, holds, processes)
-            .await?;
-        if again.is_err() {
-            return Ok(());
-        }
-        let both = watch.opened().intersection(&opened).cloned().collect();
-        Ok(surroundings.judge(&both)?)
-    }
-
-    /// The values of some runs of both ends, by which a measure is chosen. Failed runs are ignored.
-    async fn samples(
-        &self,
-        ends: [(&Variant, &Holds); 2],
-        processes: &Arc<Processes>,
-    ) -> Result<Samples, LocalError> {
-        let mut samples = Samples::default();
-        // Alternating, as in the search. The good end has been run already.
-        let (variant, holds) = ends[1];
-        (self.benchmark)
-            .execute(variant, Purpose::WarmUp, Outputs::None, holds, processes)
-            .await?
-            .ok();
-        for _ in 0..RUNS_OF_CHOICE {
-            for ((variant, holds), sample) in ends.into_iter().zip(&mut samples) {
-                let purpose = Purpose::FindMetric;
-                let Ok(execution) = (self.benchmark)
-                    .execute(variant, purpose, Outputs::None, holds, processes)
-                    .await?
-                else {
-                    continue;
-                };
-                self.note_left("preparation", &execution)?;
-                if execution.failure.is_none() {
-                    for (chart, series) in execution.measures {
-                        sample.entry(chart).or_default().extend(series.values);
-                    }
-                }
-            }
-        }
-        Ok(samples)
-    }
-
-    /// The metric of a run, or the reason for its failure: another run may succeed. The error is
-    /// one that no other run can change.
-    fn metric_of(
-        &self,
-        execution: &Execution,
-        commit: &CombinedCommit,
-        aggregate: Option<Aggregate>,
-    ) -> Result<Result<Metric, String>, LocalError> {
-        let unusable = |reason| LocalError::GoodUnreadable {
-            commit: self.builds.name(commit),
-            reason,
-        };
-        if let Some(failure) = &execution.failure {
-            return Ok(Err(failure.clone()));
-        }
-        let results = match &execution.results {
-            Ok(results) => results,
-            Err(failure) => return Ok(Err(failure.clone())),
-        };
-        let asked = Asked {
-            format: &self.config.format,
-            charts: match self.config.every_chart {
-                true => ChartChoice::Every,
-                false => ChartChoice::named_or_only(self.config.chart.as_deref()),
-            },
-            aggregate: self.config.run_aggregate.or(aggregate),
-        };
-        match find_metric(asked, execution.output(results)) {
-            Ok((metric, _)) => Ok(Ok(metric)),
-            Err(error) if metric::may_pass(&error) => Ok(Err(error.to_string())),
-            Err(FindMetricError::Doubt(doubt)) => Err(doubt.into()),
-            Err(FindMetricError::Charts(
-                error @ (NoMetric::NoSuchChart { .. } | NoMetric::ManyCharts { .. }),
-            )) => Err(error.into()),
-            Err(error) => Err(unusable(error.to_string())),
-        }
-    }
-
-    /// Checks by one more run whether the benchmark's value has a new name in each, which would
-    /// fail all runs of the search. Only a name that may change, and that the user did not give, is
-    /// worth a run.
-    async fn check_name(
-        &self,
-        metric: &Metric,
-        good: &Variant,
-        holds: &Holds,
-        processes: &Arc<Processes>,
-    ) -> Result<(), LocalError> {
-        let mut names = metric.charts.keys().filter(|it| match &metric.chart {
-            Some(deciding) => *it == deciding,
-            None => true,
-        });
-        if self.config.chart.is_some()
-            || metric.source == Some(MetricSource::Measured)
-            || !names.all(|chart| may_change(chart))
-        {
-            return Ok(());
-        }
-        let (purpose, outputs) = (Purpose::FindMetric, Outputs::to_find(&self.config));
-        let Ok(execution) = (self.benchmark)
-            .execute(good, purpose, outputs, holds, processes)
-            .await?
-        else {
-            return Ok(());
-        };
-        self.note_left("preparation", &execution)?;
-        if let (None, Ok(results)) = (&execution.failure, &execution.results)
-            && let names = metric::names_again(metric, execution.output(results))
-            && let Some(doubt) = MetricDoubt::of_name(metric, names)
-        {
-            return Err(doubt.into());
-        }
-        Ok(())
-    }
-
     /// Warms up a build that has not been run lately, as often as requested, before its first run
     /// that counts. The results are ignored.
     async fn warm_up(
@@ -662,7 +358,7 @@ impl Runner {
     }
 
     /// Records the processes that an uncounted run left.
-    fn note_left(&self, name: &str, execution: &Execution) -> Result<(), LocalError> {
+    pub(super) fn note_left(&self, name: &str, execution: &Execution) -> Result<(), LocalError> {
         let left = execution.tail.left.clone();
         let tail = OutputTail {
             left,
@@ -708,6 +404,6 @@ fn ready(made: BuildOutcome, machine: &Arc<RunHold>) -> Result<Holds, String> {
 }
 
 /// Identifies a warmed-up build: the same build with other arguments is cold.
-fn warm_up_key(build: &Build, variant: &Variant) -> String {
+pub(super) fn warm_up_key(build: &Build, variant: &Variant) -> String {
     format!("{} {:?} {:?}", build.key, variant.arguments, variant.env)
 }

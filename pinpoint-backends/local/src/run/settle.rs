@@ -105,7 +105,7 @@ impl Settling {
         waits.delayed += 1;
         waits.disturbed += u64::from(wait == Wait::InVain);
         waits.waited += began.elapsed();
-        files::write_json(&self.file, &*waits)
+        Ok(files::write_json(&self.file, &*waits)?)
     }
 }
 

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::error::LocalError;
-use crate::run::job_remarks::remarks;
+use crate::job_remarks::remarks;
 use crate::run::memory_floor;
 use crate::run::settle;
 

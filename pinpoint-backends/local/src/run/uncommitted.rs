@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use crate::git::repository;
+use crate::git::git_command;
 use crate::run::command_words::words;
 
 /// The longest word that is taken for a path.
@@ -102,7 +102,7 @@ fn paths_in(command: &[String]) -> Vec<String> {
 }
 
 fn state(checkout: &Path, file: &str) -> State {
-    let mut command = repository::git(checkout);
+    let mut command = git_command::git(checkout);
     command.args([
         "--literal-pathspecs",
         "status",
@@ -111,7 +111,7 @@ fn state(checkout: &Path, file: &str) -> State {
         "--ignored",
         "--",
     ]);
-    let Ok(output) = repository::run(command.arg(file)) else {
+    let Ok(output) = git_command::run(command.arg(file)) else {
         return State::Committed;
     };
     match output.stdout.get(..2) {
@@ -124,9 +124,9 @@ fn state(checkout: &Path, file: &str) -> State {
 
 /// The only tracked file whose path has this ending.
 fn below(tree: &Path, file: &str) -> Option<PathBuf> {
-    let mut command = repository::git(tree);
+    let mut command = git_command::git(tree);
     command.args(["ls-files", "-z"]);
-    let output = repository::run(&mut command).ok()?;
+    let output = git_command::run(&mut command).ok()?;
     let mut found = { output.stdout.split(|byte| *byte == 0) }
         .map(|name| Path::new(OsStr::from_bytes(name)))
         .filter(|name| name.ends_with(file));
@@ -173,7 +173,7 @@ mod tests {
         let root = temporary.path().canonicalize().unwrap();
         let (tree, users) = (root.join("tree"), root.join("checkout"));
         let git = |directory: &Path, arguments: &[&str]| {
-            let output = repository::run(repository::git(directory).args(arguments)).unwrap();
+            let output = git_command::run(git_command::git(directory).args(arguments)).unwrap();
             assert!(output.status.success(), "{output:?}");
         };
         for directory in [&tree, &users] {

@@ -11,12 +11,11 @@ use std::process::{Command, Stdio};
 
 use sha2::{Digest, Sha256};
 
-use super::super::error::LocalError;
 use super::elf::Elf;
 use super::reads::Reads;
 #[cfg(test)]
-use crate::git::repository;
-use crate::process::files;
+use crate::git::git_command;
+use crate::process::files::{self, FileError};
 
 /// Kinds of files, see inode(7).
 const DIRECTORY: u32 = 0o040_000;
@@ -27,7 +26,7 @@ const LINK: u32 = 0o120_000;
 const PIECE: u64 = 1 << 20;
 
 /// The files of a build before the benchmark runs in it, to tell the benchmark's own files apart.
-pub(in super::super) struct BuildSnapshot(BTreeMap<PathBuf, Stamp>);
+pub(crate) struct BuildSnapshot(BTreeMap<PathBuf, Stamp>);
 
 /// Identifies the state of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,12 +58,12 @@ impl BuildSnapshot {
     /// Walks the directory of a build.
     ///
     /// Cost: one `stat` for each of its files.
-    pub(in super::super) fn from_directory(directory: &Path) -> Result<Self, LocalError> {
+    pub(crate) fn from_directory(directory: &Path) -> Result<Self, FileError> {
         let mut found = BTreeMap::new();
         let mut open = vec![PathBuf::new()];
         while let Some(place) = open.pop() {
             let path = directory.join(&place);
-            let unreadable = |error| LocalError::io("read", &path)(error);
+            let unreadable = |error| FileError::io("read", &path)(error);
             for entry in fs::read_dir(&path).map_err(unreadable)? {
                 let entry = entry.map_err(unreadable)?;
                 let metadata = match entry.metadata() {
@@ -83,18 +82,18 @@ impl BuildSnapshot {
     }
 
     /// Checks whether a file is unchanged.
-    pub(in super::super) fn is_unchanged(&self, place: &Path, now: &Metadata) -> bool {
+    pub(crate) fn is_unchanged(&self, place: &Path, now: &Metadata) -> bool {
         self.0.get(place) == Some(&Stamp::from_metadata(now))
     }
 
     /// Checks whether all files were changed before another one was.
-    pub(in super::super) fn is_earlier_than(&self, other: &Metadata) -> bool {
+    pub(crate) fn is_earlier_than(&self, other: &Metadata) -> bool {
         let other = Stamp::from_metadata(other).changed;
         self.0.values().all(|stamp| stamp.changed < other)
     }
 
     /// The first link that was replaced or removed since.
-    pub(in super::super) fn changed_link(&self, directory: &Path) -> Option<PathBuf> {
+    pub(crate) fn changed_link(&self, directory: &Path) -> Option<PathBuf> {
         let mut links = (self.0.iter()).filter(|(_, stamp)| stamp.kind() == LINK);
         let is_changed = |(place, stamp): &(&PathBuf, &Stamp)| {
             let now = fs::symlink_metadata(directory.join(place));
@@ -127,13 +126,13 @@ impl BuildSnapshot {
     /// The digest of all reads of a run since then, or the reason why it is missing.
     ///
     /// Cost: that of reading those files.
-    pub(in super::super) fn digest(
+    pub(crate) fn digest(
         &self,
         directory: &Path,
         reads: &Reads,
-    ) -> Result<Result<String, String>, LocalError> {
+    ) -> Result<Result<String, String>, FileError> {
         let other_name = self.other_name(directory, reads);
-        if let Some(doubt) = other_name.map_err(LocalError::io("read", directory))? {
+        if let Some(doubt) = other_name.map_err(FileError::io("read", directory))? {
             return Ok(Err(doubt));
         }
         let mut digest = Sha256::new_with_prefix("what a benchmark reads, 2");
@@ -164,7 +163,7 @@ impl BuildSnapshot {
                 return Ok(Err(format!("it changes {place}, which it may have read")));
             }
             part(&mut digest, &before.mode.to_le_bytes());
-            let unreadable = |error| LocalError::io("read", &path)(error);
+            let unreadable = |error| FileError::io("read", &path)(error);
             if before.kind() == LINK {
                 let target = fs::read_link(&path).map_err(unreadable)?;
                 let bytes = target.as_os_str().as_bytes();
@@ -206,8 +205,8 @@ fn part(digest: &mut Sha256, bytes: &[u8]) {
 }
 
 /// The hash of a file; of an executable, only of its loaded part, where `objcopy` can extract that.
-fn content(path: &Path, directory: &Path) -> Result<Vec<u8>, LocalError> {
-    let unreadable = |error| LocalError::io("read", path)(error);
+fn content(path: &Path, directory: &Path) -> Result<Vec<u8>, FileError> {
+    let unreadable = |error| FileError::io("read", path)(error);
     let file = File::open(path).map_err(unreadable)?;
     // Data appended to an executable would be lost.
     let can_be_stripped = Elf::open(&file)
@@ -280,7 +279,7 @@ fn blank_out(bytes: &mut [u8], name: &[u8]) {
 mod tests {
     use std::os::unix::fs::symlink;
 
-    use super::super::strace::Access;
+    use super::super::access::Access;
     use super::*;
 
     /// The directory of a build with a few files.
@@ -397,7 +396,7 @@ mod tests {
                  int main(void) {{ return {name}(); }}\n"
             );
             fs::write(&source, code).unwrap();
-            let cc = repository::run(
+            let cc = git_command::run(
                 Command::new("cc")
                     .arg(&source)
                     .arg("-o")

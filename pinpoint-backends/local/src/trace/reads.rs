@@ -10,8 +10,8 @@ use std::path::{Component, Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::access::{Access, Trace};
 use super::elf::Elf;
-use super::strace::{Access, Trace};
 
 /// The most links in a path, as in Linux.
 const MOST_LINKS: u32 = 40;
@@ -21,7 +21,7 @@ const LONGEST_LINE: u64 = 4096;
 
 /// The paths of a build that a command accessed, relative to its directory.
 #[derive(Debug, Default)]
-pub(in super::super) struct Reads {
+pub(crate) struct Reads {
     pub(super) places: BTreeMap<String, Access>,
     /// The files elsewhere that it read and did not make.
     pub(super) outside: BTreeMap<String, Outside>,
@@ -30,7 +30,7 @@ pub(in super::super) struct Reads {
     /// The paths elsewhere at which it put files or links.
     pub(super) placed: BTreeSet<PathBuf>,
     /// The reason why these may be incomplete.
-    pub(in super::super) doubt: Option<String>,
+    pub(crate) doubt: Option<String>,
 }
 
 impl Reads {

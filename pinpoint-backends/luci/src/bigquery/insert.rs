@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 
 use super::{BigQuery, BigQueryError, RejectedRow, Table};
-use crate::google::Request;
+use crate::google::HttpRequest;
 
 /// The most rows in a request. The reference says that more are slower.
 const MOST_ROWS: usize = 500;
@@ -132,7 +132,7 @@ impl BigQuery {
         while !batch.is_empty() {
             let rows = batch.iter().map(|row| &*row.json).collect();
             let body = super::json(&InsertRequest { rows })?;
-            let answer: InsertAnswer = self.ask(&Request::post_json(path, body)).await?;
+            let answer: InsertAnswer = self.ask(&HttpRequest::post_json(path, body)).await?;
             if answer.insert_errors.is_empty() {
                 return Ok(());
             }

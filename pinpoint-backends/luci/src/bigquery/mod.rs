@@ -44,7 +44,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::google::{
-    AddressError, Answer, Backoff, Client, Request, ServiceError, Tokens, Transport,
+    AddressError, Backoff, Client, HttpRequest, HttpResponse, ServiceError, Tokens, Transport,
 };
 
 pub use error::{BigQueryError, RejectedRow};
@@ -166,15 +166,15 @@ impl BigQuery {
                 fields: schema::<T>()?,
             },
         };
-        let request = Request::post_json(table.path(""), json(&new)?);
+        let request = HttpRequest::post_json(table.path(""), json(&new)?);
         match self.0.send(&request).await {
             Ok(_) | Err(ServiceError::Status { status: 409, .. }) => Ok(()),
             Err(error) => Err(error.into()),
         }
     }
 
-    async fn ask<T: DeserializeOwned>(&self, request: &Request) -> Result<T, BigQueryError> {
-        let Answer { body, .. } = self.0.send(request).await?;
+    async fn ask<T: DeserializeOwned>(&self, request: &HttpRequest) -> Result<T, BigQueryError> {
+        let HttpResponse { body, .. } = self.0.send(request).await?;
         serde_json::from_slice(&body).map_err(|error| {
             let reason = error.to_string();
             BigQueryError::Service(ServiceError::Unreadable {

@@ -8,7 +8,7 @@ use serde_json::Value;
 use tokio::time::{Instant, sleep};
 
 use super::{BigQuery, BigQueryError, Schema, Timestamp, value};
-use crate::google::{Request, ServiceError, random_seed};
+use crate::google::{HttpRequest, ServiceError, random_seed};
 
 /// The rows in a page. The service sends fewer where they are long.
 const PAGE: usize = 10_000;
@@ -296,7 +296,7 @@ impl BigQuery {
             request_id: format!("pinpoint-{:016x}{:016x}", random_seed(), random_seed()),
         };
         let body = super::json(&request)?;
-        self.ask(&Request::post_json(path, body)).await
+        self.ask(&HttpRequest::post_json(path, body)).await
     }
 
     /// The next page, or a poll of a running query.
@@ -322,7 +322,7 @@ impl BigQuery {
             }
         }
         let id: String = form_urlencoded::byte_serialize(job.job_id.as_bytes()).collect();
-        self.ask(&Request::get(format!("{path}/{id}?{}", query.finish())))
+        self.ask(&HttpRequest::get(format!("{path}/{id}?{}", query.finish())))
             .await
     }
 }

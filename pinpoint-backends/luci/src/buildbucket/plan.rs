@@ -192,14 +192,15 @@ fn search(predicate: Predicate) -> SearchBuilds {
 
 fn change(patch: &Patch) -> Result<GerritChange, PlanError> {
     let (host, project, change, patchset) = match patch {
-        Patch::File { name, .. } => return Err(PlanError::PatchFile(name.clone())),
         Patch::Gerrit {
             host,
             project,
             change,
             patchset,
-            hash: _,
+            ..
         } => (host, project, *change, *patchset),
+        Patch::File { name, .. } => return Err(PlanError::PatchFile(name.clone())),
+        other => return Err(PlanError::PatchFile(format!("{other:?}"))),
     };
     let numbers = || PlanError::Numbers { change, patchset };
     Ok(GerritChange {

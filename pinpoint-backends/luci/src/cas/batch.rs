@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use bytes::Bytes;
 use tonic::{Code, Status};
 
-use super::error::Trouble;
+use super::error::TransferError;
 use super::proto::batch_read_blobs_response::Response;
 use super::proto::{BatchReadBlobsRequest, compressor};
 use super::tries::Fault;
@@ -136,7 +136,7 @@ impl Batch {
                     self.read.push((digest, content));
                 }
                 Err(found) => {
-                    if matches!(found, Fault::Passing(Trouble::Compressed { .. }, _)) {
+                    if matches!(found, Fault::Passing(TransferError::Compressed { .. }, _)) {
                         self.may_be_compressed = false;
                     }
                     // A lasting fault decides, whatever else may pass.
@@ -148,7 +148,7 @@ impl Batch {
         }
         match (fault, self.wanted.first()) {
             (Some(fault), _) => Err(fault),
-            (None, Some(digest)) => Err(Trouble::Unanswered(*digest).into()),
+            (None, Some(digest)) => Err(TransferError::Unanswered(*digest).into()),
             (None, None) => Ok(()),
         }
     }
@@ -166,7 +166,7 @@ fn content(digest: Digest, response: Response) -> Result<Bytes, Fault> {
         Ok(compressor::Value::Zstd) => true,
         _ => {
             let message = format!("{digest} is compressed in a way that was not asked for");
-            return Err(Fault::Lasting(Trouble::Status {
+            return Err(Fault::Lasting(TransferError::Status {
                 code: crate::google::Code::UNIMPLEMENTED,
                 message,
             }));

@@ -10,7 +10,7 @@ use tonic::metadata::MetadataValue;
 use tonic::transport::{Channel, ClientTlsConfig, Endpoint};
 use tonic::{Request, Status};
 
-use super::error::Trouble;
+use super::error::TransferError;
 use super::proto::ByteStreamClient;
 use super::proto::capabilities_client::CapabilitiesClient;
 use super::proto::content_addressable_storage_client::ContentAddressableStorageClient;
@@ -66,7 +66,7 @@ impl Connection {
         let turn = self.turns.acquire().await.ok();
         let token = self.tokens.get().await.map_err(|error| {
             if error.is_transient() {
-                Fault::from(Trouble::Token(error))
+                Fault::from(TransferError::Token(error))
             } else {
                 Fault::Final(CasError::Token(error))
             }
@@ -103,7 +103,7 @@ impl Call<'_> {
         match timeout(self.patience(), answer).await {
             Ok(Ok(answer)) => Ok(answer.into_inner()),
             Ok(Err(status)) => Err(self.fault(&status)),
-            Err(_) => Err(Trouble::Silent(self.patience()).into()),
+            Err(_) => Err(TransferError::Silent(self.patience()).into()),
         }
     }
 
@@ -116,7 +116,7 @@ impl Call<'_> {
             Ok(None) => Ok(None),
             Ok(Some(Ok(message))) => Ok(Some(message)),
             Ok(Some(Err(status))) => Err(self.fault(&status)),
-            Err(_) => Err(Trouble::Silent(self.patience()).into()),
+            Err(_) => Err(TransferError::Silent(self.patience()).into()),
         }
     }
 

@@ -41,7 +41,7 @@ pub enum CasError {
         /// The method of the service.
         method: &'static str,
         /// The store's answer.
-        trouble: Trouble,
+        trouble: TransferError,
     },
     /// The last of several tries failed.
     #[error("{method} failed {tries} times; last error: {trouble}")]
@@ -51,7 +51,7 @@ pub enum CasError {
         /// The number of tries.
         tries: u32,
         /// The last trouble.
-        trouble: Trouble,
+        trouble: TransferError,
     },
     /// The store uses another digest function.
     #[error("the store does not use SHA-256, and nothing else is read")]
@@ -108,7 +108,7 @@ pub enum CasError {
 /// The failure of one try.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum Trouble {
+pub enum TransferError {
     /// A status from the store or the connection.
     #[error("{code}: {message}")]
     Status {
@@ -144,7 +144,7 @@ pub enum Trouble {
     },
 }
 
-impl Trouble {
+impl TransferError {
     pub(super) fn status(status: &Status) -> Self {
         let mut message = status.message().to_owned();
         let mut source = status.source();

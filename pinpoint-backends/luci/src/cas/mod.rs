@@ -59,7 +59,7 @@ use tokio::sync::OnceCell;
 use crate::google::{Backoff, Tokens};
 
 pub use digest::{Digest, DigestError};
-pub use error::{CasError, Trouble};
+pub use error::{CasError, TransferError};
 pub use tree::{File, Tree};
 
 use capabilities::Capabilities;

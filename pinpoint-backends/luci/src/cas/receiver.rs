@@ -7,7 +7,7 @@ use sha2::{Digest as _, Sha256};
 use zstd::stream::raw::{Decoder, InBuffer, Operation, OutBuffer};
 
 use super::Digest;
-use super::error::Trouble;
+use super::error::TransferError;
 
 /// The most that is decompressed at once.
 const PIECE: usize = 256 << 10;
@@ -35,7 +35,7 @@ impl Receiver {
     }
 
     /// Restarts for data that begin at [`offset`](Self::offset), compressed or not.
-    pub(super) fn begin(&mut self, is_compressed: bool) -> Result<(), Trouble> {
+    pub(super) fn begin(&mut self, is_compressed: bool) -> Result<(), TransferError> {
         self.decoder = None;
         if is_compressed {
             let mut decoder = Decoder::new().map_err(|error| self.damaged(error))?;
@@ -57,7 +57,7 @@ impl Receiver {
     }
 
     /// The next part of the blob from these data; none when all of them were taken.
-    pub(super) fn part(&mut self, data: &mut Bytes) -> Result<Option<Bytes>, Trouble> {
+    pub(super) fn part(&mut self, data: &mut Bytes) -> Result<Option<Bytes>, TransferError> {
         let part = if self.decoder.is_some() {
             self.decompress(data)?
         } else {
@@ -80,7 +80,7 @@ impl Receiver {
     }
 
     /// Compares the received content with the digest.
-    pub(super) fn check(&self) -> Result<(), Trouble> {
+    pub(super) fn check(&self) -> Result<(), TransferError> {
         let hash = self.hasher.clone().finalize();
         if Digest::new(hash.into(), self.received) == self.digest {
             Ok(())
@@ -90,7 +90,7 @@ impl Receiver {
     }
 
     /// Empty only when all input was taken and all output was given.
-    fn decompress(&mut self, data: &mut Bytes) -> Result<Bytes, Trouble> {
+    fn decompress(&mut self, data: &mut Bytes) -> Result<Bytes, TransferError> {
         let Some(decoder) = &mut self.decoder else {
             return Ok(Bytes::new());
         };
@@ -115,15 +115,15 @@ impl Receiver {
         Ok(piece.into())
     }
 
-    fn damaged(&self, source: io::Error) -> Trouble {
-        Trouble::Compressed {
+    fn damaged(&self, source: io::Error) -> TransferError {
+        TransferError::Compressed {
             digest: self.digest,
             source,
         }
     }
 
-    fn other_content(&self, more: usize) -> Trouble {
-        Trouble::OtherContent {
+    fn other_content(&self, more: usize) -> TransferError {
+        TransferError::OtherContent {
             digest: self.digest,
             length: self.received + more as u64,
         }
@@ -135,7 +135,7 @@ pub(super) fn whole(
     digest: Digest,
     is_compressed: bool,
     mut data: Bytes,
-) -> Result<Bytes, Trouble> {
+) -> Result<Bytes, TransferError> {
     let mut receiver = Receiver::new(digest);
     receiver.begin(is_compressed)?;
     let Some(first) = receiver.part(&mut data)? else {
@@ -230,7 +230,10 @@ mod tests {
         assert!(bomb.len() < 100_000);
         let digest = Digest::of(&[0; 1000]);
         let error = whole(digest, true, bomb.into()).unwrap_err();
-        assert!(matches!(error, Trouble::OtherContent { length: 1001, .. }));
+        assert!(matches!(
+            error,
+            TransferError::OtherContent { length: 1001, .. }
+        ));
     }
 
     #[test]
@@ -241,6 +244,6 @@ mod tests {
         io::Write::write_all(&mut encoder, &content).unwrap();
         let sent = encoder.finish().unwrap();
         let error = whole(Digest::of(&content), true, sent.into()).unwrap_err();
-        assert!(matches!(error, Trouble::Compressed { .. }), "{error}");
+        assert!(matches!(error, TransferError::Compressed { .. }), "{error}");
     }
 }

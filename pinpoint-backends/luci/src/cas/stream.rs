@@ -6,7 +6,7 @@ use std::path::Path;
 use bytes::Bytes;
 use tokio::io::{AsyncSeekExt, AsyncWriteExt};
 
-use super::error::Trouble;
+use super::error::TransferError;
 use super::proto::ReadRequest;
 use super::receiver::Receiver;
 use super::tries::Fault;
@@ -76,8 +76,10 @@ impl Cas {
             let Err(fault) = end else {
                 return sink.finish().await;
             };
-            if let Fault::Passing(Trouble::Compressed { .. } | Trouble::OtherContent { .. }, _) =
-                fault
+            if let Fault::Passing(
+                TransferError::Compressed { .. } | TransferError::OtherContent { .. },
+                _,
+            ) = fault
             {
                 is_compressed = false;
                 was_damaged = true;
@@ -117,7 +119,7 @@ impl Cas {
         let (call, request) = self.connection().call(request).await?;
         let mut client = self.connection().bytes();
         let missing = |fault| match fault {
-            Fault::Lasting(Trouble::Status {
+            Fault::Lasting(TransferError::Status {
                 code: Code::NOT_FOUND,
                 ..
             }) => Fault::Final(CasError::Missing(digest)),
@@ -134,7 +136,7 @@ impl Cas {
         if receiver.is_complete() {
             Ok(())
         } else {
-            Err(Trouble::Unanswered(digest).into())
+            Err(TransferError::Unanswered(digest).into())
         }
     }
 }

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use bytes::Bytes;
 use prost::Message;
 
-use super::error::Trouble;
+use super::error::TransferError;
 use super::proto::{Directory, GetTreeRequest};
 use super::tries::Fault;
 use super::{Cas, CasError, Digest};
@@ -83,11 +83,11 @@ impl Cas {
                     continue;
                 }
                 // Stores need not have the method.
-                Err(Fault::Lasting(Trouble::Status {
+                Err(Fault::Lasting(TransferError::Status {
                     code: Code::UNIMPLEMENTED,
                     ..
                 })) => return Ok(()),
-                Err(Fault::Lasting(Trouble::Status {
+                Err(Fault::Lasting(TransferError::Status {
                     code: Code::NOT_FOUND,
                     ..
                 })) => return Err(CasError::Missing(*root)),

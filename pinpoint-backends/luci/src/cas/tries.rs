@@ -7,31 +7,31 @@ use tonic::{Code, Status};
 use tonic_types::StatusExt;
 
 use super::CasError;
-use super::error::Trouble;
+use super::error::TransferError;
 use crate::google::{Backoff, random_seed};
 
 /// The end of a try that failed.
 #[derive(Debug)]
 pub(super) enum Fault {
     /// It may pass: tried again, not before the time that the server names.
-    Passing(Trouble, Option<Duration>),
+    Passing(TransferError, Option<Duration>),
     /// The token was refused. It is tried again with a new one, once.
-    Unauthenticated(Trouble),
+    Unauthenticated(TransferError),
     /// Trying again does not help.
-    Lasting(Trouble),
+    Lasting(TransferError),
     /// The fault of neither a method nor a server.
     Final(CasError),
 }
 
-impl From<Trouble> for Fault {
-    fn from(trouble: Trouble) -> Self {
+impl From<TransferError> for Fault {
+    fn from(trouble: TransferError) -> Self {
         Self::Passing(trouble, None)
     }
 }
 
 impl Fault {
     pub(super) fn from_status(status: &Status) -> Self {
-        let trouble = Trouble::status(status);
+        let trouble = TransferError::status(status);
         match status.code() {
             Code::Unauthenticated => Self::Unauthenticated(trouble),
             code if is_transient(code) => {

@@ -13,7 +13,7 @@ use super::answers::{self, Commit, Log, Tree};
 use super::cache::DiskCache;
 use super::repositories::RepositoryUrl;
 use super::time::rfc_3339;
-use crate::google::{Answer, Client, Request, ServiceError};
+use crate::google::{Client, HttpRequest, HttpResponse, ServiceError};
 
 /// Commits of a page. Gitiles gives 10,000 at most; their messages are long.
 const PAGE: usize = 1_000;
@@ -214,7 +214,7 @@ impl Repository {
             bytes.map_err(|_| self.unreadable("a file is not in Base64".into()))
         };
         // Only decodable answers are kept.
-        let read = |answer: Answer| {
+        let read = |answer: HttpResponse| {
             let answer = self.client.successful(answer)?;
             // Of a folder or a link, the text is not a file's.
             let header = answer.headers.get("x-gitiles-path-mode");
@@ -270,7 +270,7 @@ impl Repository {
 
     /// An answer in JSON; `None` when the object does not exist.
     async fn json<T: DeserializeOwned>(&self, path: &str) -> Result<Option<T>, ServiceError> {
-        let read = |answer: Answer| {
+        let read = |answer: HttpResponse| {
             let answer = self.client.successful(answer)?;
             answers::read(&answer.body).map_err(|reason| self.unreadable(reason))
         };
@@ -280,12 +280,12 @@ impl Repository {
         }
     }
 
-    fn get(&self, path: &str) -> Request {
+    fn get(&self, path: &str) -> HttpRequest {
         let signed_in = match self.client.is_signed_in() {
             true => "/a",
             false => "",
         };
-        Request::get(format!("{signed_in}/{}/{path}", self.url.project))
+        HttpRequest::get(format!("{signed_in}/{}/{path}", self.url.project))
     }
 
     fn unreadable(&self, reason: String) -> ServiceError {

@@ -38,7 +38,7 @@ const LONGEST_RETRY_AFTER: Duration = Duration::from_secs(300);
 
 /// A request, which may be sent several times.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Request {
+pub struct HttpRequest {
     method: Method,
     /// The path and the query, from the slash on.
     path: String,
@@ -47,7 +47,7 @@ pub struct Request {
     is_repeatable: bool,
 }
 
-impl Request {
+impl HttpRequest {
     /// Reads a resource. The path begins with a slash and is percent-encoded.
     pub fn get(path: impl Into<String>) -> Self {
         Self {
@@ -110,7 +110,7 @@ impl Request {
 
 /// An answer with any status.
 #[derive(Debug, Clone)]
-pub struct Answer {
+pub struct HttpResponse {
     /// The status of HTTP.
     pub status: StatusCode,
     /// The headers.
@@ -119,7 +119,7 @@ pub struct Answer {
     pub body: Vec<u8>,
 }
 
-impl Answer {
+impl HttpResponse {
     /// The error for its status.
     pub(super) fn refusal(&self, service: &'static str) -> ServiceError {
         let seconds = self
@@ -233,7 +233,7 @@ impl Client {
     /// # Errors
     ///
     /// The error of the last try.
-    pub async fn send(&self, request: &Request) -> Result<Answer, ServiceError> {
+    pub async fn send(&self, request: &HttpRequest) -> Result<HttpResponse, ServiceError> {
         self.call(request, |answer| self.successful(answer)).await
     }
 
@@ -242,7 +242,7 @@ impl Client {
     /// # Errors
     ///
     /// [`ServiceError::Status`] for any other status.
-    pub fn successful(&self, answer: Answer) -> Result<Answer, ServiceError> {
+    pub fn successful(&self, answer: HttpResponse) -> Result<HttpResponse, ServiceError> {
         match answer.status.is_success() {
             true => Ok(answer),
             false => Err(answer.refusal(self.service)),
@@ -256,8 +256,8 @@ impl Client {
     /// The error of the last try.
     pub async fn call<T>(
         &self,
-        request: &Request,
-        read: impl Fn(Answer) -> Result<T, ServiceError>,
+        request: &HttpRequest,
+        read: impl Fn(HttpResponse) -> Result<T, ServiceError>,
     ) -> Result<T, ServiceError> {
         let seed = self.seed.fetch_add(1, Ordering::Relaxed);
         let span = tracing::debug_span!(
@@ -302,7 +302,10 @@ impl Client {
     }
 
     /// One try, and the token that it was made with.
-    async fn attempt(&self, request: &Request) -> (Option<Secret>, Result<Answer, ServiceError>) {
+    async fn attempt(
+        &self,
+        request: &HttpRequest,
+    ) -> (Option<Secret>, Result<HttpResponse, ServiceError>) {
         let service = self.service;
         let token = match self.tokens.get().await {
             Ok(token) => token,
@@ -329,7 +332,7 @@ impl Client {
             Ok(Err(error)) => Err(failed(error)),
             Ok(Ok(response)) => {
                 let (parts, body) = response.into_parts();
-                Ok(Answer {
+                Ok(HttpResponse {
                     status: parts.status,
                     headers: parts.headers,
                     body,
@@ -341,7 +344,7 @@ impl Client {
 
     fn http(
         &self,
-        request: &Request,
+        request: &HttpRequest,
         token: Option<&Secret>,
     ) -> Result<http::Request<Vec<u8>>, http::Error> {
         let mut sent = http::Request::builder()
@@ -359,7 +362,7 @@ impl Client {
 
     /// A request as it would be sent, without its token, for `--dry-run`: its address, and its body
     /// if any.
-    pub fn rendered(&self, request: &Request) -> String {
+    pub fn rendered(&self, request: &HttpRequest) -> String {
         let head = format!("{} {}{}", request.method, self.address, request.path);
         if request.body.is_empty() {
             return head;

@@ -10,14 +10,14 @@
 //! ```no_run
 //! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
 //! use std::sync::Arc;
-//! use pinpoint_luci::google::{Backoff, Client, Request, TokenSource, Tokens, Web, scope};
+//! use pinpoint_luci::google::{Backoff, Client, HttpRequest, TokenSource, Tokens, Web, scope};
 //!
 //! let web = Arc::new(Web::new()?);
 //! let source: TokenSource = "metadata".parse()?;
 //! let tokens = Tokens::new(source, &[scope::GERRIT_CODE_REVIEW], web.clone());
 //! let client = Client::new("Gitiles", "https://chromium.googlesource.com", tokens, web)?
 //!     .with_backoff(Backoff::default());
-//! let answer = client.send(&Request::get("/a/chromium/src/+show/HEAD?format=JSON")).await?;
+//! let answer = client.send(&HttpRequest::get("/a/chromium/src/+show/HEAD?format=JSON")).await?;
 //! println!("{} bytes", answer.body.len());
 //! # Ok(())
 //! # }
@@ -39,7 +39,7 @@ mod transport;
 
 pub use address::AddressError;
 pub use backoff::Backoff;
-pub use client::{Answer, Client, Request};
+pub use client::{Client, HttpRequest, HttpResponse};
 pub use error::{Code, ServiceError};
 pub use json::{int64, timestamp, unix_milliseconds};
 pub use pace::Pace;

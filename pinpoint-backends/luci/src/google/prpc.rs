@@ -14,7 +14,7 @@ use http::header::ACCEPT;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::client::{Answer, Client, Request};
+use super::client::{Client, HttpRequest, HttpResponse};
 use super::error::{Code, ServiceError, quoted};
 
 /// The header with the code of a call.
@@ -86,19 +86,22 @@ impl Prpc {
         Ok(self.client.rendered(&self.request(method, message)?))
     }
 
-    fn request(&self, method: &str, message: &impl Serialize) -> Result<Request, ServiceError> {
+    fn request(&self, method: &str, message: &impl Serialize) -> Result<HttpRequest, ServiceError> {
         let body = serde_json::to_vec(message).map_err(|error| ServiceError::Unreadable {
             service: self.client.service(),
             reason: format!("the request itself is not JSON: {error}"),
         })?;
         let path = format!("/prpc/{}/{method}", self.service);
         let json = HeaderValue::from_static("application/json");
-        Ok(Request::post_json(path, body).header(ACCEPT.as_str(), json))
+        Ok(HttpRequest::post_json(path, body).header(ACCEPT.as_str(), json))
     }
 }
 
 /// The message of an answer, or its error.
-fn read<T: DeserializeOwned>(service: &'static str, answer: Answer) -> Result<T, ServiceError> {
+fn read<T: DeserializeOwned>(
+    service: &'static str,
+    answer: HttpResponse,
+) -> Result<T, ServiceError> {
     let unreadable = |reason: &str| ServiceError::Unreadable {
         service,
         reason: reason.into(),
@@ -133,19 +136,19 @@ mod tests {
 
     use super::*;
 
-    fn answer(status: u16, code: Option<&str>, body: &[u8]) -> Answer {
+    fn answer(status: u16, code: Option<&str>, body: &[u8]) -> HttpResponse {
         let mut headers = HeaderMap::new();
         if let Some(code) = code.and_then(|code| HeaderValue::from_str(code).ok()) {
             headers.insert(CODE, code);
         }
-        Answer {
+        HttpResponse {
             status: StatusCode::from_u16(status).unwrap(),
             headers,
             body: body.to_vec(),
         }
     }
 
-    fn read_json(answer: Answer) -> Result<Value, ServiceError> {
+    fn read_json(answer: HttpResponse) -> Result<Value, ServiceError> {
         read("Service", answer)
     }
 

@@ -14,7 +14,7 @@ const MAX_QUOTED_CHARS: usize = 200;
 
 /// The parts of a comment in addition to the result.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct About<'a> {
+pub struct CommentContext<'a> {
     /// The bot.
     pub bot: &'a str,
     /// The benchmark.
@@ -30,7 +30,7 @@ pub struct About<'a> {
 /// remaining commits.
 ///
 /// Foreign text (subjects, names of metrics) is shown as it is and formats nothing.
-pub fn comment(result: &BisectionResult, about: &About<'_>) -> String {
+pub fn comment(result: &BisectionResult, about: &CommentContext<'_>) -> String {
     let mut text = format!(
         "{} on {}, {} to {} (job {})\n\n",
         code(about.benchmark),

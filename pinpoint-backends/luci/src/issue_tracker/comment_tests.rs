@@ -1,15 +1,16 @@
 //! The text of comments, word for word.
 
-use pinpoint_compare::Interval;
 use pinpoint_core::{ModifiedDependency, Posterior};
 use proptest::prelude::*;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
 
 use super::*;
 
 const CHROMIUM: &str = "https://chromium.googlesource.com/chromium/src.git";
 const V8: &str = "https://chromium.googlesource.com/v8/v8.git";
 
-const ABOUT: About<'static> = About {
+const ABOUT: CommentContext<'static> = CommentContext {
     bot: "linux `perf`",
     benchmark: "jetstream2",
     unconfirmed: &[],
@@ -23,59 +24,32 @@ fn commit(repository: &str, digit: &str) -> Commit {
     }
 }
 
+fn read<T: DeserializeOwned>(document: Value) -> T {
+    serde_json::from_value(document).unwrap()
+}
+
 fn culprit(commit: CombinedCommit, effect: Effect) -> NamedCulprit {
-    NamedCulprit {
-        blamed: commit.main.clone(),
-        prior: commit.clone(),
-        commit,
-        probability: Some(0.985),
-        effect,
-        confirmation: None,
-        undone: false,
-        alternatives: Vec::new(),
-        other_changes: Vec::new(),
-        reproduce: None,
-    }
+    read(json!({
+        "commit": commit, "prior": commit, "blamed": commit.main, "probability": 0.985,
+        "effect": effect, "undone": false, "other_changes": [],
+    }))
 }
 
 fn effect(of: EffectOf, low: f64, high: f64) -> Effect {
-    Effect {
-        of,
-        estimate: Some(12.5),
-        interval: Some(Interval { low, high }),
-        confidence: 0.95,
-        before: 100.0,
-        after: 112.25,
-        before_failure: None,
-        after_failure: None,
-    }
+    read(json!({
+        "of": of, "estimate": 12.5, "interval": { "low": low, "high": high },
+        "confidence": 0.95, "before": 100.0, "after": 112.25,
+    }))
 }
 
 fn result(culprits: Vec<NamedCulprit>) -> BisectionResult {
     let end = CombinedCommit::from(commit(CHROMIUM, "0"));
-    BisectionResult {
-        version: 1,
-        job_id: "j".into(),
-        status: Status::CulpritFound,
-        stopped: Stopped::Decided,
-        good: end.clone(),
-        bad: end,
-        merge_base: None,
-        chart: Some("Score_[x]".into()),
-        unit: Some("ms".into()),
-        metric: None,
-        culprits,
-        candidates: Vec::new(),
-        posterior: None,
-        runs: 0,
-        builds: 0,
-        comparisons: Vec::new(),
-        unchanged: Vec::new(),
-        skipped: Vec::new(),
-        warnings: Vec::new(),
-        unmeasured: Vec::new(),
-        duration_s: 0.0,
-    }
+    read(json!({
+        "version": 1, "job_id": "j", "status": "culprit_found", "stopped": "decided",
+        "good": end, "bad": end, "chart": "Score_[x]", "unit": "ms", "culprits": culprits,
+        "candidates": [], "runs": 0, "builds": 0, "comparisons": [], "skipped": [],
+        "duration_s": 0.0,
+    }))
 }
 
 #[test]
@@ -90,7 +64,7 @@ fn every_culprit_is_named_with_its_change() {
     (failures.before, failures.after) = (0.05, 0.75);
     let other = CombinedCommit::from(commit(CHROMIUM, "3"));
     let result = result(vec![culprit(rolled, values), culprit(other, failures)]);
-    let about = About {
+    let about = CommentContext {
         report: Some("https://pinpoint.example.org/jobs/j"),
         ..ABOUT
     };
@@ -193,7 +167,7 @@ fn what_is_left_and_what_was_not_confirmed_is_said() {
                     2 more commits may hold another culprit.\n";
     assert!(body(&found).contains(expected), "{}", body(&found));
     let suspects = [of("4")];
-    let about = About {
+    let about = CommentContext {
         unconfirmed: &suspects,
         ..ABOUT
     };

@@ -3,7 +3,7 @@
 //! ```no_run
 //! use std::sync::Arc;
 //! use pinpoint_luci::google::{Secret, TokenSource, Tokens, Web, scope};
-//! use pinpoint_luci::issue_tracker::{About, Change, IssueTracker, Posted, comment};
+//! use pinpoint_luci::issue_tracker::{CommentContext, IssueChange, IssueTracker, Posted, comment};
 //!
 //! # async fn example(result: &pinpoint_core::job::BisectionResult, key: Secret)
 //! # -> Result<(), Box<dyn std::error::Error>> {
@@ -11,8 +11,8 @@
 //! let source: TokenSource = "metadata".parse()?;
 //! let tokens = Tokens::new(source, &[scope::BUGANIZER], web.clone());
 //! let tracker = IssueTracker::new(IssueTracker::GOOGLE, Some(key), tokens, web)?;
-//! let about = About { bot: "linux-perf", benchmark: "jetstream2", ..About::default() };
-//! let change = Change::comment(comment(result, &about));
+//! let about = CommentContext { bot: "linux-perf", benchmark: "jetstream2", ..CommentContext::default() };
+//! let change = IssueChange::comment(comment(result, &about));
 //! let posted = tracker.post(330_000_000, &format!("{}/culprits", result.job_id), &change).await?;
 //! assert!(matches!(posted, Posted::Now | Posted::Before));
 //! # Ok(())
@@ -40,13 +40,13 @@ use serde::{Deserialize, Serialize};
 use tokio::time::sleep;
 
 use crate::google::{
-    AddressError, Answer, Backoff, Client, Request, Secret, ServiceError, Tokens, Transport,
-    check_address,
+    AddressError, Backoff, Client, HttpRequest, HttpResponse, Secret, ServiceError, Tokens,
+    Transport, check_address,
 };
 
 #[cfg(feature = "luci")]
 pub(crate) use comment::places;
-pub use comment::{About, comment};
+pub use comment::{CommentContext, comment};
 
 /// The name of the service in errors.
 const NAME: &str = "the issue tracker";
@@ -66,7 +66,7 @@ pub struct IssueTracker {
 
 /// A change to an issue.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Change {
+pub struct IssueChange {
     /// The comment, as Markdown.
     pub comment: String,
     /// The status that the issue gets, one of [`IssueTracker::STATUSES`].
@@ -75,7 +75,7 @@ pub struct Change {
     pub hotlists: Vec<i64>,
 }
 
-impl Change {
+impl IssueChange {
     /// A comment alone.
     pub fn comment(comment: impl Into<String>) -> Self {
         Self {
@@ -222,7 +222,7 @@ impl IssueTracker {
         &self,
         issue: u64,
         key: &str,
-        change: &Change,
+        change: &IssueChange,
     ) -> Result<Posted, TrackerError> {
         let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._/".contains(&byte);
         if key.is_empty() || !key.bytes().all(is_plain) {
@@ -257,11 +257,11 @@ impl IssueTracker {
     }
 
     /// The request of `post`, without secrets, for `--dry-run`.
-    pub fn rendered(&self, issue: u64, key: &str, change: &Change) -> String {
+    pub fn rendered(&self, issue: u64, key: &str, change: &IssueChange) -> String {
         self.client.rendered(&self.modify(issue, key, change))
     }
 
-    fn modify(&self, issue: u64, key: &str, change: &Change) -> Request {
+    fn modify(&self, issue: u64, key: &str, change: &IssueChange) -> HttpRequest {
         let mut mask = Vec::new();
         if change.status.is_some() {
             mask.push("status");
@@ -283,7 +283,7 @@ impl IssueTracker {
         };
         // Text and numbers are always JSON.
         let body = serde_json::to_vec(&request).unwrap_or_default();
-        let request = Request::post_json(format!("/v1/issues/{issue}:modify"), body);
+        let request = HttpRequest::post_json(format!("/v1/issues/{issue}:modify"), body);
         self.with_key(request.once())
     }
 
@@ -301,7 +301,7 @@ impl IssueTracker {
                 .extend_pairs((!page.is_empty()).then_some(("pageToken", &page)))
                 .finish();
             let path = format!("/v1/issues/{issue}/issueUpdates?{query}");
-            let request = self.with_key(Request::get(path));
+            let request = self.with_key(HttpRequest::get(path));
             let answer = self.client.send(&request).await;
             let updates = answer.and_then(|answer| read(&answer));
             let updates = updates.map_err(|source| TrackerError::Service { issue, source })?;
@@ -320,7 +320,7 @@ impl IssueTracker {
         Err(TrackerError::TooLong(issue))
     }
 
-    fn with_key(&self, request: Request) -> Request {
+    fn with_key(&self, request: HttpRequest) -> HttpRequest {
         match &self.key {
             Some(key) => request.secret_header("x-goog-api-key", key),
             None => request,
@@ -333,7 +333,7 @@ fn line(key: &str) -> String {
     format!("`pinpoint_key: {key}`")
 }
 
-fn read(answer: &Answer) -> Result<Updates, ServiceError> {
+fn read(answer: &HttpResponse) -> Result<Updates, ServiceError> {
     serde_json::from_slice(&answer.body).map_err(|error| ServiceError::Unreadable {
         service: NAME,
         reason: error.to_string(),

@@ -41,7 +41,7 @@ pub struct LuciConfig {
     pub benchmark: Benchmark,
     /// The charts that a job looks for when it finds its metric by a run.
     #[serde(default)]
-    pub charts: WantedCharts,
+    pub charts: RequestedCharts,
     /// The services, and the settings shared by all jobs there.
     #[serde(default)]
     pub settings: LuciSettings,
@@ -58,7 +58,7 @@ pub struct LuciConfig {
 /// The charts that a job looks for.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum WantedCharts {
+pub enum RequestedCharts {
     /// The only one.
     #[default]
     Only,
@@ -105,7 +105,7 @@ impl LuciConfig {
         Self {
             machines,
             benchmark,
-            charts: WantedCharts::default(),
+            charts: RequestedCharts::default(),
             settings: LuciSettings::default(),
             issue: None,
             profiling: None,

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use pinpoint_core::{
-    Artifact, ChartChoice, Charts, FindMetricRequest, Heartbeat, Metric, MetricSource, RunRequest,
-    Series, Variant,
+    Artifact, ChartChoice, Charts, FindMetricRequest, Heartbeat, Metric, MetricSource, NoMetric,
+    RunRequest, Series, Variant,
 };
 
-use super::config::WantedCharts;
+use super::config::RequestedCharts;
 use super::error::LuciError;
 use super::executor::{LuciExecutor, key_of};
 use super::handle::Handle;
@@ -61,11 +61,13 @@ impl LuciExecutor {
             let answers: Vec<_> = tasks.iter().filter(|task| is_answer(task)).collect();
             for task in &answers {
                 match self.charts_of(task).await? {
-                    Ok(charts) if charts.is_empty() => reason = "it gives no values".into(),
-                    Ok(charts) => {
-                        self.check_profiles(&run, task).await?;
-                        return metric_of(&self.config.charts, request, charts);
-                    }
+                    Ok(charts) => match metric_of(&self.config.charts, request, &charts) {
+                        Err(NoMetric::NoValues) => reason = "it gives no values".into(),
+                        found => {
+                            self.check_profiles(&run, task).await?;
+                            return Ok(found?);
+                        }
+                    },
                     Err(failure) => reason = failure,
                 }
             }
@@ -117,29 +119,33 @@ fn run_of(request: &FindMetricRequest, artifact: &CasReference) -> RunRequest {
 
 /// The metric that these charts of a run show.
 fn metric_of(
-    wanted: &WantedCharts,
+    wanted: &RequestedCharts,
     request: &FindMetricRequest,
-    charts: BTreeMap<String, Series>,
-) -> Result<Metric, LuciError> {
+    charts: &BTreeMap<String, Series>,
+) -> Result<Metric, NoMetric> {
     let choice = match wanted {
-        WantedCharts::Every => ChartChoice::Every,
-        WantedCharts::Named(name) => ChartChoice::Named(name),
-        WantedCharts::Only => ChartChoice::Only,
+        RequestedCharts::Every => ChartChoice::Every,
+        RequestedCharts::Named(name) => ChartChoice::Named(name),
+        RequestedCharts::Only => ChartChoice::Only,
     };
     Ok(Metric {
         format: FORMAT.into(),
         source: Some(MetricSource::Task),
-        ..pinpoint_core::metric_of(choice, &charts, request.aggregate)?
+        ..pinpoint_core::metric_of(choice, charts, request.aggregate)?
     })
 }
 
 #[cfg(test)]
 mod tests {
-    use pinpoint_core::{Aggregate, Commit, Direction, Key, NoMetric};
+    use pinpoint_core::{Aggregate, Commit, Direction, Key};
 
     use super::*;
 
-    fn found(wanted: WantedCharts, charts: &[&str], aggregate: &str) -> Result<Metric, LuciError> {
+    fn found(
+        wanted: RequestedCharts,
+        charts: &[&str],
+        aggregate: &str,
+    ) -> Result<Metric, NoMetric> {
         let request = FindMetricRequest {
             key: Key {
                 job: "job".into(),
@@ -153,16 +159,17 @@ mod tests {
             unit: Some("ms".into()),
             direction: Direction::Down,
         };
-        let charts = charts
+        let charts: BTreeMap<_, _> = charts
             .iter()
-            .map(|&chart| (chart.to_owned(), series.clone()));
-        metric_of(&wanted, &request, charts.collect())
+            .map(|&chart| (chart.to_owned(), series.clone()))
+            .collect();
+        metric_of(&wanted, &request, &charts)
     }
 
     #[test]
     fn the_chart_that_decides_is_named_or_alone() {
-        let named = |name: &str| WantedCharts::Named(name.into());
-        let metric = found(WantedCharts::Only, &["Score"], "mean").unwrap();
+        let named = |name: &str| RequestedCharts::Named(name.into());
+        let metric = found(RequestedCharts::Only, &["Score"], "mean").unwrap();
         assert_eq!(metric.chart.as_deref(), Some("Score"));
         assert_eq!(
             (metric.unit.as_deref(), metric.direction),
@@ -174,11 +181,11 @@ mod tests {
             (metric.chart.as_deref(), metric.charts.len()),
             (Some("TodoMVC"), 2)
         );
-        let metric = found(WantedCharts::Every, &both, "mean").unwrap();
+        let metric = found(RequestedCharts::Every, &both, "mean").unwrap();
         assert_eq!((metric.chart, metric.charts.len()), (None, 2));
         for (wanted, expected) in [
             (
-                WantedCharts::Only,
+                RequestedCharts::Only,
                 "2 charts (`Score`, `TodoMVC`); choose one",
             ),
             (
@@ -193,12 +200,9 @@ mod tests {
 
     #[test]
     fn an_aggregate_that_one_run_can_not_have_is_refused() {
-        let error = found(WantedCharts::Only, &["Score"], "std").unwrap_err();
+        let error = found(RequestedCharts::Only, &["Score"], "std").unwrap_err();
         assert!(
-            matches!(
-                error,
-                LuciError::Charts(NoMetric::NoAggregate { count: 1, .. })
-            ),
+            matches!(error, NoMetric::NoAggregate { count: 1, .. }),
             "{error}"
         );
     }

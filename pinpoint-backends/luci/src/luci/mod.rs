@@ -89,10 +89,10 @@ mod runs;
 mod services;
 mod sources;
 
-pub use config::{Benchmark, Intervals, LuciConfig, LuciSettings, WantedCharts};
+pub use config::{Benchmark, Intervals, LuciConfig, LuciSettings, RequestedCharts};
 pub use error::LuciError;
 pub use executor::LuciExecutor;
 pub use outputs::{OutputError, TaskOutputs};
 pub use profiles::LuciProfiling;
-pub use reports::{ReportError, ReportSettings, Reported, Reports, Subject};
+pub use reports::{CompletedReport, ReportError, ReportSettings, ReportSubject, Reports};
 pub use services::{Addresses, LuciServices};

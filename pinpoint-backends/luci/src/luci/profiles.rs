@@ -210,7 +210,7 @@ impl super::LuciConfig {
     pub fn profiled(mut self, profiling: LuciProfiling) -> Result<Self, LuciError> {
         profiling.tracing(&self.benchmark.name)?;
         self.profiling = Some(profiling);
-        self.charts = super::WantedCharts::Named(CHART.into());
+        self.charts = super::RequestedCharts::Named(CHART.into());
         self.issue = None;
         self.settings.reports.culprits = None;
         Ok(self)

@@ -8,7 +8,7 @@ use axum::http::{HeaderValue, StatusCode};
 use axum::response::IntoResponse as _;
 use futures_util::future::join_all;
 use pinpoint_backends::google::{
-    AddressError, Backoff, Client, Pace, Prpc, Request, ServiceError, TokenSource, Tokens, Web,
+    AddressError, Backoff, Client, HttpRequest, Pace, Prpc, ServiceError, TokenSource, Tokens, Web,
 };
 use serde_json::{Value, json};
 
@@ -38,7 +38,9 @@ async fn trouble_that_may_pass_is_tried_again() {
             "found".into_response(),
         ])
         .await;
-        let answer = client(&server.address).send(&Request::get("/x?y=z")).await;
+        let answer = client(&server.address)
+            .send(&HttpRequest::get("/x?y=z"))
+            .await;
         assert_eq!(answer.unwrap().body, b"found");
         let uris: Vec<_> = server
             .arrived()
@@ -54,7 +56,7 @@ async fn what_will_not_pass_is_asked_once() {
     for status in [301, 400, 403, 404, 409, 501] {
         let status = StatusCode::from_u16(status).unwrap();
         let server = Server::with([(status, "why\nnot").into_response()]).await;
-        let error = client(&server.address).send(&Request::get("/")).await;
+        let error = client(&server.address).send(&HttpRequest::get("/")).await;
         let expected = format!(
             "Service answers with HTTP status {}: why not",
             status.as_u16()
@@ -67,7 +69,7 @@ async fn what_will_not_pass_is_asked_once() {
 #[tokio::test]
 async fn the_last_error_remains_when_tries_are_used_up() {
     let server = Server::answering(|_| StatusCode::BAD_GATEWAY.into_response()).await;
-    let error = client(&server.address).send(&Request::get("/")).await;
+    let error = client(&server.address).send(&HttpRequest::get("/")).await;
     assert!(matches!(
         error.unwrap_err(),
         ServiceError::Status { status: 502, .. }
@@ -94,7 +96,7 @@ async fn an_answer_of_the_wrong_form_is_asked_for_three_times_in_all() {
 
 #[tokio::test]
 async fn what_may_not_arrive_twice_is_not_sent_again() {
-    let post = Request::post_json("/", b"{}".to_vec()).once();
+    let post = HttpRequest::post_json("/", b"{}".to_vec()).once();
     let server = Server::answering(|_| StatusCode::SERVICE_UNAVAILABLE.into_response()).await;
     assert!(client(&server.address).send(&post).await.is_err());
     assert_eq!(server.arrived().len(), 1);
@@ -109,13 +111,16 @@ async fn cut_connections_are_trouble_that_may_pass() {
     let whole = b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\nconnection: close\r\n\r\nfound";
     let half = &whole[..whole.len() - 2];
     let address = raw(vec![b"", half, b"garbage\r\n\r\n", whole]).await;
-    let answer = client(&address).send(&Request::get("/")).await;
+    let answer = client(&address).send(&HttpRequest::get("/")).await;
     assert_eq!(answer.unwrap().body, b"found");
     // Nothing listens there.
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
     drop(listener);
-    let error = client(&address).send(&Request::get("/")).await.unwrap_err();
+    let error = client(&address)
+        .send(&HttpRequest::get("/"))
+        .await
+        .unwrap_err();
     assert!(error.is_transient(), "{error}");
 }
 
@@ -123,7 +128,7 @@ async fn cut_connections_are_trouble_that_may_pass() {
 async fn a_try_without_an_answer_ends() {
     let address = raw(Vec::new()).await;
     let client = client(&address).with_deadline(Duration::from_millis(20));
-    let error = client.send(&Request::get("/")).await.unwrap_err();
+    let error = client.send(&HttpRequest::get("/")).await.unwrap_err();
     assert!(matches!(error, ServiceError::TimedOut { .. }), "{error}");
 }
 
@@ -131,7 +136,7 @@ async fn a_try_without_an_answer_ends() {
 async fn an_answer_that_is_too_long_is_refused_at_once() {
     let server = Server::answering(|_| "x".repeat(1001).into_response()).await;
     let client = client(&server.address).with_most_bytes(1000);
-    let error = client.send(&Request::get("/")).await.unwrap_err();
+    let error = client.send(&HttpRequest::get("/")).await.unwrap_err();
     assert!(
         error.to_string().contains("more than 1000 bytes"),
         "{error}"
@@ -154,7 +159,7 @@ async fn no_more_requests_are_under_way_than_allowed() {
     let routes = axum::Router::new().fallback(handle);
     tokio::spawn(async move { axum::serve(listener, routes).await });
     let client = client(&address).with_pace(Pace::new(3, None));
-    let get = Request::get("/");
+    let get = HttpRequest::get("/");
     let all = join_all((0..60).map(|_| client.send(&get))).await;
     assert!(all.iter().all(Result::is_ok));
     let most = MOST.load(Ordering::SeqCst);
@@ -167,7 +172,7 @@ async fn a_redirect_is_not_followed() {
     let server = Server::with([(StatusCode::FOUND, location).into_response()]).await;
     assert!(
         client(&server.address)
-            .send(&Request::get("/"))
+            .send(&HttpRequest::get("/"))
             .await
             .is_err()
     );
@@ -204,13 +209,13 @@ fn tokens_cross_the_network_protected_or_not_at_all() {
 fn a_request_is_shown_without_its_token() {
     let client = client("http://127.0.0.1:7/");
     let key = pinpoint_backends::google::Secret::new("hidden");
-    let post = Request::post_json("/a", br#"{"b":1}"#.to_vec()).secret_header("x-key", &key);
+    let post = HttpRequest::post_json("/a", br#"{"b":1}"#.to_vec()).secret_header("x-key", &key);
     let post = post.header("x-other", HeaderValue::from_static("shown"));
     assert_eq!(
         client.rendered(&post),
         "POST http://127.0.0.1:7/a\n{\n  \"b\": 1\n}"
     );
     assert!(!format!("{post:?}").contains("hidden"));
-    let get = Request::get("/a?b=c");
+    let get = HttpRequest::get("/a?b=c");
     assert_eq!(client.rendered(&get), "GET http://127.0.0.1:7/a?b=c");
 }

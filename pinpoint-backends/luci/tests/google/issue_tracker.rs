@@ -6,7 +6,7 @@ use std::time::Duration;
 use axum::http::{Method, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use pinpoint_backends::google::{Backoff, Secret, TokenSource, Tokens, Web};
-use pinpoint_backends::issue_tracker::{Change, IssueTracker, Posted, TrackerError};
+use pinpoint_backends::issue_tracker::{IssueChange, IssueTracker, Posted, TrackerError};
 use pinpoint_core::SplitMix64;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
@@ -196,7 +196,7 @@ impl Tracker {
 async fn a_comment_is_made_with_its_status_and_hotlists() {
     let tracker = Tracker::start().await;
     let client = tracker.client();
-    let change = Change {
+    let change = IssueChange {
         comment: "Found it.\n\n".into(),
         status: Some("ASSIGNED".into()),
         hotlists: vec![5_000_000_000, 7],
@@ -216,7 +216,7 @@ async fn a_comment_is_made_with_its_status_and_hotlists() {
     assert_eq!(posted, Posted::Before);
     // A key with another as its prefix is a different key.
     let posted = client
-        .post(ISSUE, "job-1/culprit", &Change::comment("x"))
+        .post(ISSUE, "job-1/culprit", &IssueChange::comment("x"))
         .await;
     assert_eq!(posted.unwrap(), Posted::Now);
     assert_eq!(tracker.comments().len(), 2);
@@ -233,7 +233,7 @@ async fn an_older_comment_is_found_on_a_later_page() {
     let tracker = Tracker::start().await;
     let client = tracker.client();
     client
-        .post(ISSUE, "a", &Change::comment("first"))
+        .post(ISSUE, "a", &IssueChange::comment("first"))
         .await
         .unwrap();
     for number in 2..12 {
@@ -244,13 +244,13 @@ async fn an_older_comment_is_found_on_a_later_page() {
             .add(number, "more\n> `pinpoint_key: b`");
     }
     let posted = client
-        .post(ISSUE, "a", &Change::comment("first"))
+        .post(ISSUE, "a", &IssueChange::comment("first"))
         .await
         .unwrap();
     assert_eq!(posted, Posted::Before);
     // A quoted key does not count.
     let posted = client
-        .post(ISSUE, "b", &Change::comment("second"))
+        .post(ISSUE, "b", &IssueChange::comment("second"))
         .await
         .unwrap();
     assert_eq!(posted, Posted::Now);
@@ -261,7 +261,7 @@ async fn errors_name_the_issue_and_no_secret() {
     let tracker = Tracker::start().await;
     let client = tracker.client();
     let error = client
-        .post(7, "a", &Change::comment("x"))
+        .post(7, "a", &IssueChange::comment("x"))
         .await
         .unwrap_err();
     assert!(
@@ -273,7 +273,7 @@ async fn errors_name_the_issue_and_no_secret() {
     assert!(!format!("{error:?}").contains("hidden-key"), "{error:?}");
     for key in ["", "a b", "a`", "a\nb", "é"] {
         let error = client
-            .post(ISSUE, key, &Change::comment("x"))
+            .post(ISSUE, key, &IssueChange::comment("x"))
             .await
             .unwrap_err();
         assert!(matches!(error, TrackerError::Key(_)), "{error}");
@@ -281,7 +281,7 @@ async fn errors_name_the_issue_and_no_secret() {
     // All requests fail: nothing is claimed.
     tracker.state.lock().unwrap().faults = vec![Fault::Unavailable; 100];
     let error = client
-        .post(ISSUE, "a", &Change::comment("x"))
+        .post(ISSUE, "a", &IssueChange::comment("x"))
         .await
         .unwrap_err();
     assert!(
@@ -321,7 +321,7 @@ async fn a_comment_is_there_once_whatever_fails() {
         let mut lives = random.below(4);
         loop {
             let client = tracker.client();
-            let change = Change::comment("Found it.");
+            let change = IssueChange::comment("Found it.");
             let post = client.post(ISSUE, "job/culprits", &change);
             if lives == 0 {
                 // The last one lives.

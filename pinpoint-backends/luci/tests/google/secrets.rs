@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use axum::http::StatusCode;
 use axum::response::IntoResponse as _;
-use pinpoint_backends::google::{Backoff, Client, Prpc, Request, TokenSource, Tokens, Web};
+use pinpoint_backends::google::{Backoff, Client, HttpRequest, Prpc, TokenSource, Tokens, Web};
 use serde_json::{Value, json};
 use tracing::field::Field;
 use tracing::span::{Attributes, Id, Record};
@@ -87,17 +87,17 @@ async fn a_token_that_a_service_refuses_is_renewed_once() {
     })
     .await;
     let client = client(&service.address, &metadata);
-    let answer = client.send(&Request::get("/?key=hidden-query")).await;
+    let answer = client.send(&HttpRequest::get("/?key=hidden-query")).await;
     assert_eq!(answer.unwrap().body, b"welcome");
     assert_eq!(metadata.arrived()[0].uri.query(), Some("scopes=a,b"));
-    let error = client.send(&Request::get("/never")).await.unwrap_err();
+    let error = client.send(&HttpRequest::get("/never")).await.unwrap_err();
     assert!(!error.is_transient());
     assert_eq!(metadata.arrived().len(), 3);
     assert_eq!(service.arrived().len(), 4);
     // No such port: the error of the HTTP library names the address.
     let lost = self::client("http://127.0.0.1:1", &metadata);
     let error = lost
-        .send(&Request::get("/?key=hidden-query"))
+        .send(&HttpRequest::get("/?key=hidden-query"))
         .await
         .unwrap_err();
     assert!(

@@ -18,8 +18,8 @@ use super::INVALID;
 use super::answers::message_of;
 use super::left::{ORIGIN, origin, was_ended};
 use super::parameters::{Name, Parameters};
-use crate::job::{self, JobError, message, stored_result};
-use crate::store::{CancelRequest, Job, JobId, LockError, NewJob, StoreError};
+use crate::job::{self, CancelOptions, JobError, message, stored_result};
+use crate::store::{CancelRequest, Job, JobId, JobPrefix, LockError, NewJob, StoreError};
 use crate::temporal::failures::{again, from_store, lasting_failure, refused};
 use crate::temporal::jobs_here::JobsHere;
 use crate::worker::jittered;
@@ -132,7 +132,7 @@ impl Following {
         // Another job may have been created at the same moment.
         for later in 0.. {
             let id = JobId::at(order.time + later, order.bits);
-            let created = self.jobs.store().create_once(&id, &job).await;
+            let created = self.jobs.store().jobs().create_once(&id, &job).await;
             if created.map_err(from_store)? {
                 let (job, store) = (id.to_string(), self.jobs.identity().to_owned());
                 return Ok(CreatedJob { job, store });
@@ -179,8 +179,9 @@ impl Following {
 
 impl Following {
     async fn ended(&self, job: &str) -> Result<Followed, ActivityError> {
+        let job = job.parse::<JobPrefix>().map_err(from_store)?;
         loop {
-            match self.jobs.store().get(job).await {
+            match self.jobs.store().jobs().find(&job).await {
                 Ok(job) if !matches!(job.state, JobState::Pending | JobState::Running) => {
                     return followed(&job);
                 }
@@ -216,18 +217,14 @@ impl Following {
             reason: "its workflow was ended".into(),
             ..CancelRequest::default()
         };
-        let owner = &self.owner;
-        let canceled = job::cancel(
-            store,
-            &id,
-            owner,
+        let options = CancelOptions {
+            owner: &self.owner,
             state_dir,
-            CANCEL_TIMEOUT,
-            &request,
-            None,
-            |_| {},
-        )
-        .await;
+            patience: CANCEL_TIMEOUT,
+            request: &request,
+            worker: None,
+        };
+        let canceled = job::cancel(store, &id, &options, |_| {}).await;
         canceled.map_err(|error| match error {
             JobError::Locked(LockError::Held { .. })
             | JobError::Store(StoreError::Leased { .. }) => again(message(&error)),

@@ -21,6 +21,7 @@ pub(super) fn message_of(result: &JobResult) -> Result<Value, NotCarried> {
         JobResult::Bisection(result) => written(BisectExecution::try_from(result)?),
         JobResult::Pairwise(result) => written(PairwiseExecution::from(result)),
         JobResult::CulpritFinder(result) => written(CulpritFinderExecution::try_from(&**result)?),
+        _ => Err(NotCarried("this kind of job")),
     }
 }
 

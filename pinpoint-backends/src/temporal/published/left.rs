@@ -54,12 +54,14 @@ impl Following {
                 state: Some(state),
                 ..JobFilter::default()
             };
-            let page = store.list(&filter, Order::default(), &Place::First, MAX_LEFT_JOBS);
+            let page = store
+                .jobs()
+                .list(&filter, Order::default(), &Place::First, MAX_LEFT_JOBS);
             for job in page.await?.jobs {
                 if !job.title.contains(REQUESTED) {
                     continue;
                 }
-                let job = store.get(job.id.as_str()).await?;
+                let job = store.jobs().get(&job.id).await?;
                 let of = &job.config[ORIGIN];
                 if of["namespace"].as_str() != Some(&client.options().namespace) {
                     continue;

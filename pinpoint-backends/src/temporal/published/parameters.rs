@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use temporalio_common::protos::temporal::api::common::v1::Payload;
 
-use crate::job::JobRequest;
+use crate::job::ScheduleRequest;
 
 /// A published workflow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,7 +21,7 @@ pub(crate) enum Name {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Parameters {
     pub(super) name: Name,
-    pub(super) request: JobRequest,
+    pub(super) request: ScheduleRequest,
     /// The id by which the caller knows the job.
     pub(super) job_id: Option<String>,
     /// The treatment of a comparison that verifies a culprit.
@@ -91,13 +91,15 @@ impl Parameters {
         }
         let request = match name {
             Name::Bisect | Name::CatapultBisect => {
-                JobRequest::Bisection(message("Request", request)?)
+                ScheduleRequest::Bisection(message("Request", request)?)
             }
-            Name::Pairwise => JobRequest::Pairwise(message("Request", request)?),
-            Name::CulpritFinder => JobRequest::CulpritFinder(message("Request", request)?),
+            Name::Pairwise => ScheduleRequest::Pairwise(message("Request", request)?),
+            Name::CulpritFinder => ScheduleRequest::CulpritFinder(message("Request", request)?),
         };
         let candidate = match &request {
-            JobRequest::Pairwise(request) if fields.culprit_verify => request.end_commit.clone(),
+            ScheduleRequest::Pairwise(request) if fields.culprit_verify => {
+                request.end_commit.clone()
+            }
             _ => None,
         };
         let callback = { fields.callback_params }
@@ -150,7 +152,7 @@ mod tests {
         for name in [Name::Bisect, Name::CatapultBisect] {
             let read = Parameters::read(name, &input).unwrap();
             assert_eq!(read.job_id.as_deref(), Some("179a34b2be0000"));
-            let JobRequest::Bisection(request) = read.request else {
+            let ScheduleRequest::Bisection(request) = read.request else {
                 panic!("{:?}", read.request);
             };
             assert_eq!(request.chart, "cc:effective_size");
@@ -174,7 +176,7 @@ mod tests {
             "CulpritVerify": true,
         });
         let read = Parameters::read(Name::Pairwise, &input).unwrap();
-        let JobRequest::Pairwise(request) = read.request else {
+        let ScheduleRequest::Pairwise(request) = read.request else {
             panic!("{:?}", read.request);
         };
         let start = request.start_commit.unwrap().main.unwrap();
@@ -205,7 +207,7 @@ mod tests {
         assert_eq!(callback.temporal_task_queue_name, "perf.grouping");
         assert_eq!(callback.anomaly_group_id, "g");
         assert_eq!(callback.culprit_service_url, "http://culprits");
-        let JobRequest::CulpritFinder(request) = read.request else {
+        let ScheduleRequest::CulpritFinder(request) = read.request else {
             panic!("{:?}", read.request);
         };
         assert_eq!((&*request.start_git_hash, &*request.bug_id), ("a", "7"));

@@ -11,7 +11,8 @@ use pinpoint_report::quantity::count;
 use serde_json::json;
 
 use crate::arguments::{Display, Output};
-use crate::error::{CliError, FOUND};
+use crate::error::CliError;
+use crate::exit_code::FOUND;
 use crate::job::storage::Storage;
 use crate::show::output::{errln, json_lines, outln, print_json};
 use crate::whole_file;
@@ -32,8 +33,8 @@ impl Which {
         output: &mut (dyn Write + Send),
     ) -> Result<u64, StoreError> {
         match self {
-            Self::These(ids) => store.export_jobs(ids, output).await,
-            Self::Matching(filter) => store.export(filter, output).await,
+            Self::These(ids) => store.exchange().export_jobs(ids, output).await,
+            Self::Matching(filter) => store.exchange().export(filter, output).await,
         }
     }
 }
@@ -96,7 +97,10 @@ async fn is_no_job(store: &JobStore, path: &Path) -> Result<(), CliError> {
     let Some(name) = path.to_str() else {
         return Ok(());
     };
-    match store.get(name).await {
+    let Ok(prefix) = name.parse() else {
+        return Ok(());
+    };
+    match store.jobs().find(&prefix).await {
         Ok(_) | Err(StoreError::Ambiguous { .. }) => Err(CliError::Input(format!(
             "`{name}` is the id of a job, and a file's name is expected here: export the job with \
              --job {name}, or write a file of this name as ./{name}"
@@ -131,10 +135,16 @@ pub(super) async fn import(
             all.write_all(&part[..read]).map_err(failed())?;
         }
         all.rewind().map_err(failed())?;
-        store.import(&mut BufReader::new(all), &check).await?
+        store
+            .exchange()
+            .import(&mut BufReader::new(all), &check)
+            .await?
     } else {
         let file = File::open(path).map_err(CliError::file("read", path))?;
-        store.import(&mut BufReader::new(file), &check).await?
+        store
+            .exchange()
+            .import(&mut BufReader::new(file), &check)
+            .await?
     };
     match display.output {
         Output::Json => {
@@ -177,7 +187,7 @@ pub(super) async fn purge(
     let mut removed = 0;
     let mut left = None;
     loop {
-        let batch = storage.jobs.purge(before, BATCH).await?;
+        let batch = storage.store.jobs().purge(before, BATCH).await?;
         if batch.is_empty() {
             break;
         }
@@ -193,7 +203,7 @@ pub(super) async fn purge(
             }
         }
     }
-    let held = storage.jobs.held_before(before).await?;
+    let held = storage.store.jobs().held_before(before).await?;
     match display.output {
         Output::Json => print_json(json!({ "removed": removed, "held": held })),
         Output::Text => {

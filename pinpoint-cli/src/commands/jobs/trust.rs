@@ -4,7 +4,7 @@ use std::io::IsTerminal;
 
 use pinpoint_backends::job::JobConfig;
 use pinpoint_backends::local::LocalConfig;
-use pinpoint_backends::store::Job;
+use pinpoint_backends::store::{Job, JobStore};
 use pinpoint_report::command_line::quoted;
 use serde_json::Value;
 
@@ -19,6 +19,23 @@ pub(crate) enum PermissionReason {
     Imported,
     /// The job is about to be signed with a key of the user, who has not signed it as it is.
     Signed,
+}
+
+/// Asks before an imported job runs, and notes the permission.
+///
+/// # Errors
+///
+/// Those of [`ask`], and when the permission can't be noted.
+pub(super) async fn confirm_imported(
+    store: &JobStore,
+    job: &Job,
+    yes: bool,
+) -> Result<(), CliError> {
+    if job.imported {
+        ask(job, PermissionReason::Imported, yes).await?;
+        store.jobs().trust(&job.id).await?;
+    }
+    Ok(())
 }
 
 /// Shows the commands of a job, or their destination, and asks for permission.
@@ -105,7 +122,7 @@ fn lines_of_luci(luci: &Value) -> Vec<(&'static str, String)> {
 }
 
 fn lines_of_local(local: &LocalConfig) -> Vec<(&'static str, String)> {
-    let mut lines = vec![("repository", local.repository.display().to_string())];
+    let mut lines = vec![("repository", local.repository.to_string())];
     for (url, path) in &local.repositories {
         lines.push(("repository", format!("{url} in {}", path.display())));
     }

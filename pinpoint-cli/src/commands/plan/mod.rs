@@ -9,13 +9,13 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use pinpoint_backends::local::{CpuList, Repository, RepositoryError, RunMeasure};
 use pinpoint_core::simulation::{Plan as Planned, PlanError, Scatter, ScatterError};
 use pinpoint_core::{
-    BisectionSpec, CombinedCommit, CulpritFinderSpec, Direction, JobSpec, Magnitude, PairwiseSpec,
-    Range,
+    BisectionSpec, CombinedCommit, Direction, JobSpec, Magnitude, PairwiseSpec, Range,
 };
 
-use crate::arguments::{Display, KindArgument, MeasureArgument, Plan};
+use crate::arguments::{Display, KindArgument, MeasureArgument, Plan, searched};
 use crate::commands::plan::scatter::Measured;
-use crate::error::{CliError, FOUND};
+use crate::error::CliError;
+use crate::exit_code::FOUND;
 use crate::job::new_job::values_of;
 use crate::job::prior::Prior;
 use crate::job::stop::Interrupt;
@@ -179,19 +179,14 @@ impl Question {
         };
         let pairs = arguments.pairs.unwrap_or(PairwiseSpec::unnamed().pairs);
         let spec: JobSpec = match arguments.kind {
-            KindArgument::Bisection => search.into(),
+            KindArgument::Bisection => searched(search, None),
             KindArgument::Pairwise => PairwiseSpec {
                 pairs,
                 seed: arguments.seed,
                 ..PairwiseSpec::unnamed()
             }
             .into(),
-            KindArgument::CulpritFinder => CulpritFinderSpec {
-                pairs,
-                bisection: search,
-                ..CulpritFinderSpec::new(Range::Counted { between: 0 })
-            }
-            .into(),
+            KindArgument::CulpritFinder => searched(search, Some(pairs)),
         };
         // Refused before anything is built or run.
         let plan = Planned::new(commits, spec).map_err(refused)?;
@@ -220,13 +215,22 @@ async fn scatter(
         let inherited = values_of(&arguments.benchmark.inherited_env())?;
         (arguments.benchmark.cpu.as_ref()).map_or(Ok(()), CpuList::check)?;
         let aggregate = arguments.benchmark.aggregate.unwrap_or_default();
-        let mut config = (arguments.benchmark).into_config(
-            repository.path(),
-            good.clone(),
-            None,
-            arguments.command,
-            arguments.chart,
-        )?;
+        let measure = arguments.benchmark.measure;
+        let command = arguments.command;
+        let mut config =
+            (arguments.benchmark).into_config(repository.path(), good, None, command)?;
+        config.chart = arguments.chart;
+        match measure.map(MeasureArgument::named) {
+            Some(Some(measure)) => config.measure_by(measure)?,
+            Some(None) => {
+                return Err(CliError::Input(
+                    "--measure auto: a measure is chosen by what tells two commits apart, and only \
+                     one is run; leave --measure out to see the noise of each"
+                        .into(),
+                ));
+            }
+            None => {}
+        }
         config.env.extend(inherited);
         let measured = scatter::measure(config, aggregate, arguments.runs, display).await?;
         measures = measured.measures;

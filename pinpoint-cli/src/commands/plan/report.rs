@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use pinpoint_backends::local::RunMeasure;
 use pinpoint_core::simulation::{Cost, Estimate, Plan, Scatter, ScatterUnit};
-use pinpoint_core::{BisectionSpec, JobKind, JobSpec, fewest_pairs};
+use pinpoint_core::{JobKind, JobSpec, fewest_pairs};
 use pinpoint_report::quantity::{change, count, digits, duration, quantity};
 use serde_json::{Value, json};
 
@@ -127,24 +127,6 @@ impl Shares {
     }
 }
 
-/// The search of the job, if it makes one.
-fn search(spec: &JobSpec) -> Option<&BisectionSpec> {
-    match spec {
-        JobSpec::Bisection(spec) => Some(spec),
-        JobSpec::CulpritFinder(spec) => Some(&spec.bisection),
-        JobSpec::Pairwise(_) => None,
-    }
-}
-
-/// The pairs of each comparison of the job, if it makes one.
-fn pairs(spec: &JobSpec) -> Option<u32> {
-    match spec {
-        JobSpec::Bisection(_) => None,
-        JobSpec::CulpritFinder(spec) => Some(spec.pairs),
-        JobSpec::Pairwise(spec) => Some(spec.pairs),
-    }
-}
-
 /// Seconds that a search of this cost takes, with builds and runs in sequence; absent if the time
 /// of a run is unknown.
 fn seconds(estimate: &Estimate, scatter: &Scatter) -> Option<f64> {
@@ -191,15 +173,15 @@ fn document(answer: PlanReport<'_>) -> Value {
     json!({
         "version": VERSION,
         "kind": plan.spec().kind().to_string(),
-        "pairs": pairs(plan.spec()),
+        "pairs": plan.spec().pairs(),
         "most_metrics": match plan.spec() {
             JobSpec::Pairwise(spec) => most_metrics(spec.pairs),
             _ => None,
         },
         "commits": plan.commits(),
         "prior": groups.collect::<Vec<_>>(),
-        "strategy": search(plan.spec()).map(|search| search.strategy),
-        "confidence": search(plan.spec()).map(|search| search.confidence),
+        "strategy": plan.spec().bisection().map(|search| search.strategy),
+        "confidence": plan.spec().bisection().map(|search| search.confidence),
         "unit": unit(scatter),
         "noise": scatter.interquartile_range,
         "values": scatter.values,

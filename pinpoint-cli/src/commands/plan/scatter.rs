@@ -9,7 +9,7 @@ use pinpoint_backends::local::{
 };
 use pinpoint_core::results::Format;
 use pinpoint_core::simulation::Scatter;
-use pinpoint_core::translate::{self, Reading};
+use pinpoint_core::translate::{self, ReadingSettings};
 use pinpoint_core::{
     Aggregate, BuildRequest, Charts, Event, FindMetricRequest, InProcess, Key, Located, Record,
     Report, RunRequest, direction_of,
@@ -110,7 +110,7 @@ pub(crate) async fn measure(
     let build = executor.build(&build).await?;
     let (mut charts, mut times, mut failed) = (BTreeMap::new(), Vec::new(), None);
     let is_measured = metric.format == Format::Time.to_string();
-    let reading = Reading {
+    let reading = ReadingSettings {
         charts: match is_measured {
             true => Charts::All,
             false => Charts::Deciding(metric.chart.clone()),

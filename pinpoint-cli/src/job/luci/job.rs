@@ -1,90 +1,36 @@
-//! From arguments to a job in LUCI, and the executor of one.
+//! From arguments to a job in LUCI.
 
 use std::path::{Path, PathBuf};
 
 use pinpoint_backends::gitiles::{GitilesHistory, RepositoryUrl, is_full_hash};
-use pinpoint_backends::google::{TokenSource, UnknownTokenSource};
-use pinpoint_backends::job::{CommandLine, JobConfig, JobError};
-use pinpoint_backends::local::{Profiling, RepositoryError};
-use pinpoint_backends::luci::{
-    Benchmark, LuciConfig, LuciExecutor, LuciProfiling, LuciSettings, WantedCharts,
-};
+use pinpoint_backends::job::{CommandLine, JobConfig, JobRequest};
+use pinpoint_backends::local::RepositoryError;
+use pinpoint_backends::luci::{Benchmark, LuciConfig, LuciExecutor, LuciSettings, RequestedCharts};
 use pinpoint_core::bots::Workers;
 use pinpoint_core::{
-    BisectionSpec, CULPRIT_FINDER_SPEC_VERSION, CombinedCommit, Commit, CulpritFinderSpec,
-    Direction, FindMetric, JobMachine, JobSpec, PairwiseSpec, Patch, Range, Variant,
+    BisectionSpec, CombinedCommit, Commit, JobMachine, JobSpec, PairwiseSpec, Patch, Range, Variant,
 };
 use pinpoint_midpoint::{History, MidpointError};
 use pinpoint_report::command_line::with_ends;
 use serde_json::json;
 
-use super::Elsewhere;
+use super::executor::{cache_of, source_of};
 use super::patch::at_gerrit;
 use super::reports::{report, reports};
 use crate::arguments::{
-    Assignment, Bisect, Display, JobOptions, LuciTokens, Output, Pairwise, ProfilerArgument,
+    Assignment, Bisect, Display, JobOptions, Output, Pairwise, ProfilerArgument, searched,
 };
 use crate::commands::bots;
-use crate::commands::explain::job::end_explained;
-use crate::error::{CliError, FOUND};
+use crate::commands::explain::after_search::end_explained;
+use crate::error::CliError;
+use crate::exit_code::FOUND;
 use crate::job::command_line;
-use crate::job::new_job::{CarriedOut, Names, end, milliseconds, store_job};
+use crate::job::new_job::{CarriedOut, end, name, store_job};
 use crate::job::storage::{Storage, state_dir};
-use crate::job::work::refused;
 use crate::show::output::{errln, outln, print_json};
-
-/// The default source of tokens: the program by which Chromium's developers sign in.
-const TOKENS: &str = "command:luci-auth token -scopes {scopes}";
 
 /// The job in whose name requests are shown.
 const DRY_RUN: &str = "dry-run";
-
-/// The executor of a job; for a running one, with its directory for profiles.
-pub(crate) fn open(
-    config: &JobConfig,
-    tokens: &LuciTokens,
-    state_dir: &Path,
-    job_dir: Option<&Path>,
-) -> Result<Box<dyn Elsewhere>, JobError> {
-    let source = source_of(tokens).map_err(refused)?;
-    let executor = LuciExecutor::open(config_of(config)?, &source, &cache_of(state_dir));
-    let executor = executor.and_then(|executor| match job_dir {
-        Some(job_dir) => executor.keeping_profiles(job_dir),
-        None => Ok(executor),
-    });
-    Ok(Box::new(executor.map_err(refused)?))
-}
-
-/// The configuration of an explanation in LUCI: that of its job, with its runs profiled.
-pub(crate) fn profiled(
-    config: JobConfig,
-    profiling: Profiling,
-    arguments: Vec<String>,
-) -> Result<JobConfig, CliError> {
-    let luci = config_of(&config)?.profiled(LuciProfiling {
-        profiling,
-        arguments,
-    })?;
-    Ok(JobConfig {
-        luci: Some(json!(luci)),
-        ..config
-    })
-}
-
-pub(super) fn config_of(config: &JobConfig) -> Result<LuciConfig, JobError> {
-    serde_json::from_value(config.luci.clone().unwrap_or_default()).map_err(refused)
-}
-
-pub(super) fn source_of(tokens: &LuciTokens) -> Result<TokenSource, UnknownTokenSource> {
-    // A variable that is empty is as if it were not there.
-    let named = tokens.luci_tokens.as_deref().filter(|it| !it.is_empty());
-    named.unwrap_or(TOKENS).parse()
-}
-
-/// The cache of answers from Gitiles.
-fn cache_of(state_dir: &Path) -> PathBuf {
-    state_dir.join("gitiles")
-}
 
 /// `pinpoint bisect`, and with pairs `pinpoint culprit`.
 pub(crate) async fn bisect(
@@ -93,8 +39,12 @@ pub(crate) async fn bisect(
     display: Display,
 ) -> Result<u8, CliError> {
     let charts = match &arguments.chart {
-        Some(chart) => WantedCharts::Named(chart.clone()),
-        None => WantedCharts::Only,
+        Some(chart) => RequestedCharts::Named(chart.clone()),
+        None => RequestedCharts::Only,
+    };
+    let question = BisectionSpec {
+        chart: arguments.chart.clone(),
+        ..arguments.question(Range::Counted { between: 0 })
     };
     let job = NewJob::new(
         arguments.job,
@@ -106,28 +56,10 @@ pub(crate) async fn bisect(
     let patch = arguments.patch.as_deref().map(at_gerrit).transpose()?;
     let spec = |[good, bad]: [CombinedCommit; 2]| {
         let bisection = BisectionSpec {
-            strategy: arguments.strategy.into(),
-            chart: arguments.chart.clone(),
-            magnitude: arguments.magnitude,
-            aggregate: Some(arguments.benchmark.aggregate.unwrap_or_default()),
-            direction: job.direction(),
-            confidence: arguments.confidence,
-            attempts: arguments.attempts,
-            build_cost: arguments.build_cost,
-            seed: job.options.seed,
-            max_runs: arguments.max_runs,
-            max_builds: arguments.max_builds,
-            max_time: milliseconds(job.options.max_time),
-            ..BisectionSpec::new(Range::Between { good, bad })
+            range: Range::Between { good, bad },
+            ..question.clone()
         };
-        match pairs {
-            None => JobSpec::from(bisection),
-            Some(pairs) => JobSpec::from(CulpritFinderSpec {
-                version: CULPRIT_FINDER_SPEC_VERSION,
-                bisection,
-                pairs,
-            }),
-        }
+        searched(bisection, pairs)
     };
     let display = job.options.assignment.display(display);
     let storage = job.prepare(spec(job.any_ends()), &display).await?;
@@ -140,30 +72,25 @@ pub(crate) async fn bisect(
     let command_line = command_line::of_this_process(&arguments.good, &arguments.bad);
     let names = [&*arguments.good, &*arguments.bad];
     job.check_range([&good, &bad], names, &command_line).await?;
-    let find = job.find_metric(arguments.chart.is_none());
+    let find_chart = arguments.chart.is_none();
     let spec = spec(ends);
     let explain = arguments.explain.then_some(arguments.profiler);
-    job.run(&storage, spec, find, command_line, explain, &display)
+    job.run(&storage, spec, find_chart, command_line, explain, &display)
         .await
 }
 
 /// `pinpoint pairwise`.
 pub(crate) async fn pairwise(arguments: Pairwise, display: Display) -> Result<u8, CliError> {
     let charts = match &arguments.chart {
-        Some(chart) => WantedCharts::Named(chart.clone()),
-        None => WantedCharts::Every,
+        Some(chart) => RequestedCharts::Named(chart.clone()),
+        None => RequestedCharts::Every,
     };
+    let question = arguments.question();
     let job = NewJob::new(arguments.job, charts, arguments.command, None, &display)?;
     let patch = arguments.patch.as_deref().map(at_gerrit).transpose()?;
     let spec = |[base, experiment]: [Variant; 2]| PairwiseSpec {
-        chart: arguments.chart.clone(),
-        aggregate: Some(arguments.benchmark.aggregate.unwrap_or_default()),
-        direction: job.direction(),
-        pairs: arguments.pairs,
-        early_stopping: arguments.early_stop,
-        seed: job.options.seed,
-        max_time: milliseconds(job.options.max_time),
-        ..PairwiseSpec::new(base, experiment)
+        sides: PairwiseSpec::new(base, experiment).sides,
+        ..question.clone()
     };
     let display = job.options.assignment.display(display);
     let any = spec(job.any_ends().map(Variant::from));
@@ -192,10 +119,10 @@ pub(crate) async fn pairwise(arguments: Pairwise, display: Display) -> Result<u8
         return job.show(&[base, experiment], &display);
     };
     // All pairs are requested at once: a missing chart would cost all of them.
-    let find = job.find_metric(arguments.chart.is_some());
+    let find_chart = arguments.chart.is_some();
     let spec = spec([base, experiment]).into();
     let command_line = command_line::without_ends();
-    job.run(&storage, spec, find, command_line, None, &display)
+    job.run(&storage, spec, find_chart, command_line, None, &display)
         .await
 }
 
@@ -212,7 +139,7 @@ struct NewJob {
 impl NewJob {
     fn new(
         options: JobOptions,
-        charts: WantedCharts,
+        charts: RequestedCharts,
         arguments: Vec<String>,
         issue: Option<u64>,
         display: &Display,
@@ -293,20 +220,6 @@ impl NewJob {
         ["first", "second"].map(|end| Commit::new(self.repository.to_string(), end).into())
     }
 
-    fn direction(&self) -> Direction {
-        let direction = self.options.direction;
-        direction.map_or(Direction::Unknown, Into::into)
-    }
-
-    /// The requirements for a run before the search, if any: it takes as long as any other.
-    fn find_metric(&self, chart: bool) -> Option<FindMetric> {
-        let directions = self.options.direction.is_none();
-        (chart || directions).then_some(FindMetric {
-            directions,
-            ..FindMetric::default()
-        })
-    }
-
     fn history(&self) -> Result<GitilesHistory, CliError> {
         let history = { self.executor.gitiles() }.history(&self.repository.to_string());
         Ok(history.map_err(MidpointError::from)?)
@@ -378,19 +291,19 @@ impl NewJob {
         Ok(FOUND)
     }
 
-    /// Stores the job, and carries it out.
+    /// Stores the job, and carries it out. A run before the search takes as long as any other: it is
+    /// made only if the chart has to be found, or the direction.
     async fn run(
         self,
         storage: &Storage,
         spec: JobSpec,
-        find_metric: Option<FindMetric>,
+        find_chart: bool,
         command_line: CommandLine,
         explain: Option<ProfilerArgument>,
         display: &Display,
     ) -> Result<u8, CliError> {
         let config = JobConfig {
             luci: Some(json!(self.config)),
-            find_metric,
             report: self.report.clone(),
             command_line: Some(command_line),
             ..JobConfig::default()
@@ -400,8 +313,13 @@ impl NewJob {
             repository: self.repository.to_string(),
             tokens: self.options.assignment.luci.tokens.clone(),
         };
-        let names = Names::from_options(&self.options, &by, &[]);
-        let id = store_job(storage, spec, &config, names, None, None).await?;
+        let direction = self.options.direction();
+        let mut request = JobRequest::new(spec, config).with_direction(direction);
+        if !find_chart && direction.is_some() {
+            request.config.find_metric = None;
+        }
+        name(&mut request, &self.options, &by, &[]);
+        let id = store_job(storage, request, None, None).await?;
         let result = by
             .run(storage, &id, self.report.as_deref(), display)
             .await?;
@@ -409,10 +327,7 @@ impl NewJob {
             return Ok(end(None, display));
         };
         let tokens = &self.options.assignment.luci.tokens;
-        let resumed = &Display {
-            resume_options: tokens.words(),
-            ..display.clone()
-        };
+        let resumed = &display.resumed_with(tokens.words());
         let (code, missing) = match explain {
             // Others need not wait for the explanation, which takes as long as a comparison.
             Some(profiler) => {

@@ -1,6 +1,8 @@
 //! Jobs in LUCI, Chromium's infrastructure.
 
 #[cfg(feature = "luci")]
+mod executor;
+#[cfg(feature = "luci")]
 mod job;
 #[cfg(feature = "luci")]
 mod patch;
@@ -11,7 +13,9 @@ use pinpoint_core::Executor;
 use pinpoint_core::job::ResultSource;
 
 #[cfg(feature = "luci")]
-pub(crate) use self::job::{bisect, open, pairwise, profiled};
+pub(crate) use self::executor::{open, profiled};
+#[cfg(feature = "luci")]
+pub(crate) use self::job::{bisect, pairwise};
 #[cfg(feature = "luci")]
 pub(crate) use self::reports::report;
 #[cfg(not(feature = "luci"))]
@@ -33,9 +37,8 @@ mod without {
 
     use super::Elsewhere;
     use crate::arguments::{Bisect, Display, LuciTokens, Pairwise};
-    use crate::error::CliError;
+    use crate::error::{CliError, refused};
     use crate::job::storage::Storage;
-    use crate::job::work::refused;
 
     pub(crate) async fn bisect(_: Bisect, _: Option<u32>, _: Display) -> Result<u8, CliError> {
         Err(not_built_in())

@@ -3,16 +3,17 @@
 use pinpoint_backends::google::{Secret, TokenSource};
 use pinpoint_backends::issue_tracker::IssueTracker;
 use pinpoint_backends::job::{JobConfig, JobError, TakenJob};
-use pinpoint_backends::luci::{LuciConfig, Reports, Subject};
+use pinpoint_backends::luci::{LuciConfig, ReportSubject, Reports};
 use pinpoint_backends::store::{JobId, LockError, StoreError};
 use pinpoint_core::job::JobResult;
 
-use super::job::{config_of, source_of};
+use super::executor::{config_of, source_of};
+use crate::advice::with_advice;
 use crate::arguments::{Display, LuciTokens};
-use crate::error::{CliError, INTERRUPTED, NOT_REPORTED, with_advice};
+use crate::error::{CliError, refused};
+use crate::exit_code::{INTERRUPTED, NOT_REPORTED};
 use crate::job::stop::Interrupt;
-use crate::job::storage::{Storage, resume_command};
-use crate::job::work::refused;
+use crate::job::storage::Storage;
 use crate::show::output::errln;
 use crate::show::text::ERROR;
 
@@ -74,7 +75,7 @@ pub(crate) async fn report(
     if is_missing {
         errln!(
             "to make the missing report:  {}",
-            resume_command(display, id.as_str())
+            display.resume_command(id.as_str())
         );
     }
     is_missing.then_some(match is_interrupted {
@@ -90,7 +91,7 @@ async fn make(
     tokens: &LuciTokens,
     result: &JobResult,
 ) -> Result<Vec<Result<String, String>>, CliError> {
-    let job = storage.jobs.get(id.as_str()).await?;
+    let job = storage.store.jobs().get(id).await?;
     let config = JobConfig::of(&job).ok();
     let Some(config) = config.filter(|config| config.luci.is_some()) else {
         return Ok(Vec::new());
@@ -102,9 +103,9 @@ async fn make(
     let source = source_of(tokens).map_err(refused)?;
     let reports = reports(&config, &source)?;
     let interrupt = Interrupt::listen().map_err(refused)?;
-    let taken = TakenJob::take(&storage.jobs, id, &storage.owner()?, &job_dir).await;
+    let taken = TakenJob::take(&storage.store, id, &storage.owner()?, &job_dir).await;
     let taken = taken.map_err(without_cancel)?;
-    let subject = Subject {
+    let subject = ReportSubject {
         bot: &job.bot,
         benchmark: &job.benchmark,
         ended: u64::try_from(job.updated).unwrap_or_default(),

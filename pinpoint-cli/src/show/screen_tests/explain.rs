@@ -4,13 +4,13 @@ use std::borrow::Cow;
 use std::path::PathBuf;
 
 use pinpoint_core::profile::{
-    ExplainOptions, Explanation, Profile, SourceDiff, Wait, explain, shows_difference,
+    ExplainOptions, Explanation, LongerWait, Profile, SourceDiff, explain, shows_difference,
 };
 use serde_json::Value;
 
 use super::{styles_shown, without_styles};
-use crate::commands::explain::job::{About, BuildName};
-use crate::commands::explain::{Document, Status};
+use crate::job::explanation::about::{About, BuildName};
+use crate::job::explanation::explanation_report::{Document, Status};
 use crate::show::explanation_text;
 
 /// Runs of a program whose functions take these milliseconds, a little more in each run.
@@ -244,7 +244,7 @@ fn about_builds(explanation: &Explanation) -> About {
     };
     About {
         shown: Some(true),
-        waits: Some(Wait {
+        waits: Some(LongerWait {
             base: 0.39,
             experiment: 1.08,
             is_certain: true,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::slice::from_ref;
 
-use pinpoint_backends::job::Waiting;
+use pinpoint_backends::job::WaitingReason;
 use pinpoint_backends::store::{
     Job, JobFilter, JobId, Page, Place, PublicKey, Signature, WorkerEntry,
 };
@@ -98,33 +98,33 @@ fn workers_in_a_list() {
     let bot = || "lab".to_owned();
     let key = "ed25519:AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE=";
     let key: PublicKey = key.parse().unwrap();
-    let not_trusted = |signatures| Waiting::NotTrusted {
+    let not_trusted = |signatures| WaitingReason::NotTrusted {
         bot: bot(),
         signatures,
     };
     let reasons = [
-        Waiting::Untrusted,
-        Waiting::NoWorker {
+        WaitingReason::Untrusted,
+        WaitingReason::NoWorker {
             bot: bot(),
             last_seen: None,
         },
-        Waiting::NoWorker {
+        WaitingReason::NoWorker {
             bot: bot(),
             last_seen: Some(NOW - 7_300_000),
         },
-        Waiting::Queued {
+        WaitingReason::Queued {
             workers: 1,
             place: 1,
         },
-        Waiting::Queued {
+        WaitingReason::Queued {
             workers: 5,
             place: 3,
         },
-        Waiting::AboutToBegin,
-        Waiting::Stuck {
+        WaitingReason::AboutToBegin,
+        WaitingReason::Stuck {
             reason: "its workflow is paused".into(),
         },
-        Waiting::Silent {
+        WaitingReason::Silent {
             worker: "rack-1".into(),
             seen: NOW - 20_000,
             seconds: 9,

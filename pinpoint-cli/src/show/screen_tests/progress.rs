@@ -138,7 +138,7 @@ impl Job {
 
     /// Adds the changes to the output.
     fn look(&mut self, with_now: bool) {
-        let update = self.watch.take();
+        let update = self.watch.screen.take();
         for line in update.lines {
             let line = if self.terminal.is_live {
                 styles_shown(&line)
@@ -175,7 +175,7 @@ impl Job {
                 Task::RunPair { .. } => 4,
                 _ => 0,
             };
-            self.watch.at(Duration::from_secs(self.seconds));
+            self.watch.screen.at(Duration::from_secs(self.seconds));
             let event = DriveEvent::Recorded {
                 record: &record,
                 event: applied.event.as_ref(),
@@ -275,7 +275,7 @@ fn a_run_that_waits_for_a_quiet_machine() {
             most,
         };
         for waiting in [Some(wait(1)), Some(wait(12)), None, Some(wait(2))] {
-            job.watch.waits(waiting);
+            job.watch.screen.waits(waiting);
             job.look(true);
         }
         insta::assert_snapshot!(name, job.shown);
@@ -288,8 +288,10 @@ fn a_long_run_is_not_silent() {
     let mut job = Job::begin(machine, World::default(), LINES).go_on(4);
     job.shown.clear();
     for seconds in [59, 61, 100, 121] {
-        job.watch.at(Duration::from_secs(job.seconds + seconds));
-        job.watch.break_silence();
+        job.watch
+            .screen
+            .at(Duration::from_secs(job.seconds + seconds));
+        job.watch.screen.break_silence();
         job.look(true);
     }
     let lines: Vec<&str> = job.shown.lines().collect();

@@ -205,6 +205,7 @@ fn a_dependency_that_was_set_back() {
     let mut culprit = culprit(&prior, &found);
     culprit["blamed"] = json!(lost);
     culprit["undone"] = json!(true);
+    culprit["rolled_by"] = json!(commit(22).main);
     culprit["other_changes"] = json!([
         change(
             "v8",

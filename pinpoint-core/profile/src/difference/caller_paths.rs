@@ -4,7 +4,7 @@
 use hashbrown::HashMap;
 use pinpoint_compare::CompareError;
 
-use super::Change;
+use super::explanation::Change;
 use super::runs::Runs;
 use super::statistics::on_levels;
 use super::worth::Worth;
@@ -18,6 +18,7 @@ const MOST_CALLERS: usize = 32;
 /// The change of a function where it was called by another, which was called by another, and so on
 /// outward.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct CallerPathChange {
     /// The path without its outermost caller: its place among all paths. Absent where the
     /// function has one caller.

@@ -19,6 +19,7 @@ const MAX_CALLS: usize = 10_000;
 
 /// The change of a function, with all that it called, when it was called by another.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct CallChange {
     /// The function that calls: its place in [`StackTree::functions`].
     pub caller: usize,
@@ -33,6 +34,7 @@ pub struct CallChange {
 
 /// The stacks of two builds, and their changes from caller to callee.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct StackComparison {
     /// The stacks of all runs, with means, without those in which nothing ran.
     pub tree: StackTree,
@@ -69,7 +71,7 @@ pub fn compare_stacks(
     experiment: &[Profile],
     options: &ExplainOptions,
 ) -> Result<StackComparison, ExplainError> {
-    super::check(base, experiment, options)?;
+    super::functions::check(base, experiment, options)?;
     let (base, experiment) = (&*gathered(base), &*gathered(experiment));
     let mut identified = identity::identify(base, experiment, &options.map);
     identified.rename(&options.same)?;

@@ -26,6 +26,7 @@ use crate::{
 
 /// The kind of entries that are the same in all runs.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct EntryKind {
     /// The place of the track's name in [`EntryComparison::tracks`].
     pub track: usize,
@@ -37,6 +38,7 @@ pub struct EntryKind {
 
 /// The change on a track of entries of one kind, or of kinds that belong together.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct EntryGroup<T> {
     /// The place of the track's name in [`EntryComparison::tracks`].
     pub track: usize,
@@ -53,6 +55,7 @@ pub struct EntryGroup<T> {
 
 /// The changes of groups of entries.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct EntryGroups {
     /// The property that defines the groups.
     pub grouping: Grouping,
@@ -67,6 +70,7 @@ pub struct EntryGroups {
 
 /// Threads that are one in the comparison.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct EntryTrack {
     /// The name of the thread and its process, without the numbers in which those of a pool differ.
     pub name: String,
@@ -76,6 +80,7 @@ pub struct EntryTrack {
 
 /// The entries of the timelines of two builds.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct EntryComparison {
     /// The tracks.
     pub tracks: Vec<EntryTrack>,

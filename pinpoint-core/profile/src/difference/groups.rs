@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use pinpoint_compare::CompareError;
 
-use super::PartChange;
+use super::explanation::PartChange;
 use super::runs::Runs;
 use super::statistics::{TestedChange, sort, together};
 use super::worth::Worth;
@@ -12,6 +12,7 @@ use crate::Function;
 
 /// A property by which functions are grouped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub enum Grouping {
     /// The host of the script's URL.
     Domain,

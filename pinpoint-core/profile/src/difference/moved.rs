@@ -21,8 +21,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use pinpoint_compare::CompareError;
 
+use super::explanation::{FunctionChange, Verdict};
 use super::renamed::{Guess, Neighbors};
-use super::{COLLECTOR, FunctionChange, Verdict};
+use crate::collector::COLLECTOR;
 
 /// The part of a change that may be left when it is only moved.
 const MOST_LEFT: f64 = 0.2;

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use pinpoint_compare::CompareError;
 
+use super::explanation::PartChange;
 use super::runs::{Run, Runs};
 use super::statistics::part_changes;
 use super::thread_name::without_numbers;
-use super::{LEAST_SHARE, PartChange};
+use super::worth::LEAST_SHARE;
 use crate::{CostCategory, Function, Owner};
 
 /// At most this many threads: those that took most.

@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use pinpoint_compare::CompareError;
 
+use super::explanation::{Change, PathStep};
 use super::renamed::Guess;
 use super::runs::{Run, Runs};
 use super::statistics::change;
-use super::{Change, PathStep};
 use crate::identity::Function;
 
 /// The part of the whole difference that a function on the path has at least.

@@ -22,6 +22,7 @@ const MOST_COMPARED: usize = 500;
 
 /// A function that may have another name in the other build.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct RenameGuess {
     /// Its name in the base.
     pub base: String,

@@ -3,7 +3,7 @@
 use hashbrown::HashMap;
 use pinpoint_compare::CompareError;
 
-use super::Change;
+use super::explanation::Change;
 use super::runs::Runs;
 use super::statistics::on_levels;
 use super::worth::Worth;

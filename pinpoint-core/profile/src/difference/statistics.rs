@@ -8,8 +8,9 @@ use pinpoint_compare::{
 };
 use serde::{Deserialize, Serialize};
 
+use super::explanation::{Change, FunctionChange, PartChange, Verdict};
 use super::runs::Runs;
-use super::{Change, FunctionChange, LEAST_SHARE, PartChange, Verdict};
+use super::worth::LEAST_SHARE;
 use crate::identity::Function;
 
 /// The greatest adjusted p-value of a difference that is certain.
@@ -40,6 +41,7 @@ struct Test {
 
 /// The detectable differences.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Detectable {
     /// The smallest difference that would have been seen in any of the functions tested,
     /// four times of five. Absent where there are too few runs to see one of any size.

@@ -1,7 +1,9 @@
 //! The limits of costs that are listed or tested.
 
-use super::LEAST_SHARE;
 use super::runs::Runs;
+
+/// The least part of a side that a function has to have to be tested.
+pub(super) const LEAST_SHARE: f64 = 0.001;
 
 /// The whole costs of the sides, relative to which a part is great or small.
 ///

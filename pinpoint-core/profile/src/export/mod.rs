@@ -15,6 +15,7 @@ const MOST_STEPS: usize = 1 << 27;
 
 /// A format in which profiles are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ExportFormat {
     /// Folded stacks. Of a difference, each has the weights of both sides, as
     /// `inferno-diff-folded` writes them.
@@ -48,6 +49,7 @@ impl FromStr for ExportFormat {
 
 /// The part of a comparison that is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Exported {
     /// The base.
     Base,

@@ -24,7 +24,7 @@ use crate::builder::Builder;
 use crate::{
     Frame, FrameId, NameId, Profile, ProfileFormat, ProfileUnit, ReadProfileError, StackId, Stacks,
 };
-use pinpoint_document::Place;
+use pinpoint_document::OutputPosition;
 use pinpoint_document::{Elements, Member, Name};
 
 const FORMAT: ProfileFormat = ProfileFormat::Firefox;
@@ -249,7 +249,7 @@ impl<'a> FirefoxReader<'a> {
         };
         match &self.unit {
             Some(first) if *first != unit => Err(ReadProfileError::TwoUnits {
-                place: Place::Json(format!("/threads/{}/samples/weightType", self.index)),
+                place: OutputPosition::Json(format!("/threads/{}/samples/weightType", self.index)),
                 first: first.to_string(),
                 second: unit.to_string(),
             }),

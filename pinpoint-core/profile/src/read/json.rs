@@ -4,8 +4,8 @@ use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 
 use crate::{ProfileFormat, ReadProfileError};
-use pinpoint_document::Place;
-use pinpoint_document::{Name, place_of};
+use pinpoint_document::OutputPosition;
+use pinpoint_document::{Name, error_position};
 
 /// Reads a whole document with `seed`.
 pub(crate) fn read<'de, S: DeserializeSeed<'de>>(
@@ -24,7 +24,7 @@ pub(super) fn fault(
     text: &str,
     format: ProfileFormat,
 ) -> ReadProfileError {
-    let place = place_of(source, text);
+    let place = error_position(source, text);
     if source.is_eof() {
         return ReadProfileError::CutShort { format, place };
     }
@@ -44,7 +44,7 @@ pub(crate) fn misshapen(
 ) -> ReadProfileError {
     ReadProfileError::Misshapen {
         format,
-        place: Place::Json(pointer.into()),
+        place: OutputPosition::Json(pointer.into()),
         problem: problem.into(),
     }
 }

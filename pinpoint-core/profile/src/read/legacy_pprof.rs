@@ -21,7 +21,7 @@ use crate::symbol::without_offset;
 use crate::{
     Frame, FrameId, NameId, Profile, ProfileFormat, ProfileUnit, ReadProfileError, Stacks,
 };
-use pinpoint_document::Place;
+use pinpoint_document::OutputPosition;
 
 const FORMAT: ProfileFormat = ProfileFormat::Pprof;
 
@@ -261,7 +261,7 @@ impl LegacyPprofReader {
         }
         Err(ReadProfileError::CutShort {
             format: FORMAT,
-            place: Place::Byte(content.len()),
+            place: OutputPosition::Byte(content.len()),
         })
     }
 
@@ -285,7 +285,7 @@ impl LegacyPprofReader {
         let length = words.rest.len();
         let cut = |words: &Words| ReadProfileError::CutShort {
             format: FORMAT,
-            place: Place::Byte(length - words.rest.len()),
+            place: OutputPosition::Byte(length - words.rest.len()),
         };
         let mut header = [0; 5];
         for word in &mut header {

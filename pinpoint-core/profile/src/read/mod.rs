@@ -19,7 +19,7 @@ pub(super) mod trace_events;
 pub(super) mod v8;
 
 use crate::{ProfileFormat, ReadProfileError};
-use pinpoint_document::Place;
+use pinpoint_document::OutputPosition;
 
 /// The error of a line, counted from 0, of a text.
 fn misshapen(
@@ -30,7 +30,7 @@ fn misshapen(
 ) -> ReadProfileError {
     ReadProfileError::Misshapen {
         format,
-        place: Place::Text {
+        place: OutputPosition::Text {
             line: index + 1,
             column,
         },
@@ -43,7 +43,7 @@ fn cut_short(format: ProfileFormat, text: &str) -> ReadProfileError {
     let last = text.lines().next_back().unwrap_or_default();
     ReadProfileError::CutShort {
         format,
-        place: Place::Text {
+        place: OutputPosition::Text {
             line: text.lines().count().max(1),
             column: last.chars().count() + 1,
         },

@@ -22,7 +22,7 @@ use crate::{
     Frame, FrameId, Profile, ProfileFormat, ProfileUnit, ProfileWarning, ReadProfileError, Stacks,
     ThreadId,
 };
-use pinpoint_document::Place;
+use pinpoint_document::OutputPosition;
 
 const FORMAT: ProfileFormat = ProfileFormat::PerfScript;
 
@@ -279,7 +279,7 @@ impl<'a> PerfScriptReader<'a> {
         match &self.unit {
             Some((first, _)) if *first != event => {
                 return Err(ReadProfileError::TwoUnits {
-                    place: Place::Text {
+                    place: OutputPosition::Text {
                         line: index + 1,
                         column: 1,
                     },

@@ -15,7 +15,7 @@ use crate::builder::Builder;
 use crate::{
     Frame, FrameId, NameId, Profile, ProfileFormat, ProfileUnit, ReadProfileError, Stacks,
 };
-use pinpoint_document::Place;
+use pinpoint_document::OutputPosition;
 
 const FORMAT: ProfileFormat = ProfileFormat::Pprof;
 
@@ -133,7 +133,7 @@ impl<'a> Entry<'a> {
     fn fault(&self, problem: impl Into<String>) -> ReadProfileError {
         ReadProfileError::Misshapen {
             format: FORMAT,
-            place: Place::Byte(self.at),
+            place: OutputPosition::Byte(self.at),
             problem: problem.into(),
         }
     }
@@ -168,11 +168,11 @@ fn fields(content: &[u8]) -> impl Iterator<Item = Result<Entry<'_>, ReadProfileE
 fn one<'a>(rest: &mut &'a [u8], at: usize) -> Result<Entry<'a>, ReadProfileError> {
     let cut = || ReadProfileError::CutShort {
         format: FORMAT,
-        place: Place::Byte(at),
+        place: OutputPosition::Byte(at),
     };
     let misshapen = |problem: String| ReadProfileError::Misshapen {
         format: FORMAT,
-        place: Place::Byte(at),
+        place: OutputPosition::Byte(at),
         problem,
     };
     // A number is ten bytes at most: with fewer left, the fault is the end.
@@ -269,7 +269,7 @@ impl<'a> Tables<'a> {
     fn fault(&self, problem: String) -> ReadProfileError {
         ReadProfileError::Misshapen {
             format: FORMAT,
-            place: Place::Byte(0),
+            place: OutputPosition::Byte(0),
             problem,
         }
     }

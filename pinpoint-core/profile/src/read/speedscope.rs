@@ -21,7 +21,7 @@ use crate::{
     Frame, FrameId, Profile, ProfileFormat, ProfileUnit, ReadProfileError, StackId, Stacks,
     ThreadId,
 };
-use pinpoint_document::Place;
+use pinpoint_document::OutputPosition;
 use pinpoint_document::{Elements, Member};
 
 const FORMAT: ProfileFormat = ProfileFormat::Speedscope;
@@ -137,7 +137,7 @@ impl SpeedscopeReader {
         let is_time = unit == ProfileUnit::Nanoseconds;
         match &self.unit {
             Some(first) if *first != unit => Err(ReadProfileError::TwoUnits {
-                place: Place::Json(format!("/profiles/{}/unit", self.index)),
+                place: OutputPosition::Json(format!("/profiles/{}/unit", self.index)),
                 first: first.to_string(),
                 second: unit.to_string(),
             }),

@@ -12,6 +12,7 @@ use crate::{NameId, Names};
 
 /// One synchronous part of a stack.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct StackPart {
     /// The name of the task that this part scheduled: `Promise.then`, `setTimeout`. Empty in the
     /// part that the entry itself is in.

@@ -14,6 +14,7 @@ use std::str::FromStr;
 /// # Ok::<(), pinpoint_profile::EventKeyError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub enum EventKey {
     /// `r-INDEX`: an event of the file, by its place.
     Raw(u64),

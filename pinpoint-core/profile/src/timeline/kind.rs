@@ -101,6 +101,7 @@ impl Timeline {
 
 /// A category of activities.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub enum Category {
     /// Scripts, and compiling them.
     Scripting,

@@ -11,6 +11,7 @@ pub struct FunctionId(pub(super) u32);
 
 /// A function of a script, as V8 has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct ScriptFunction {
     /// Its name; empty for an anonymous one.
     pub name: NameId,

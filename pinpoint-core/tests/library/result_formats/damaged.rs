@@ -316,7 +316,7 @@ fn a_bad_sample_of_criterions_is_found() {
     assert!(matches!(
         error,
         ReadError::DuplicateChart {
-            place: Place::File(_),
+            place: OutputPosition::File(_),
             ..
         }
     ));

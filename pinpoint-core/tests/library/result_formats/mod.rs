@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use pinpoint_core::results::{Format, Place, ReadError, is_criterion_result, unread_values};
+use pinpoint_core::results::{
+    Format, OutputPosition, ReadError, is_criterion_result, unread_values,
+};
 use pinpoint_core::{Aggregate, Direction, Series};
 use proptest::prelude::*;
 

@@ -130,7 +130,7 @@ impl Landscape {
                 second: self.run(second, number, 1),
             },
             Task::Cancel { .. } => Event::Canceled { action: number },
-            Task::FindMetric { .. } => unreachable!("a search knows its metric"),
+            _ => unreachable!("a search knows its metric"),
         }
     }
 
@@ -147,9 +147,7 @@ impl Landscape {
                     Task::Run { .. } => ("runs", 1),
                     Task::RunPair { .. } => ("runs", 2),
                     Task::Build { .. } => ("builds", 1),
-                    Task::FindMetric { .. } | Task::List { .. } | Task::Cancel { .. } => {
-                        ("free", 1)
-                    }
+                    _ => ("free", 1),
                 };
                 *asked.entry(what).or_default() += amount;
                 (machine.handle(self.answer(&action))).expect("a possible event");

@@ -154,6 +154,7 @@ fn answer(action: &Action, how: &How) -> Event {
             1 => ran_pair(gave(1.0), failed()),
             _ => ran_pair(failed(), failed()),
         },
+        (How::Well(_) | How::Badly, other) => panic!("a new task: {other:?}"),
     }
 }
 

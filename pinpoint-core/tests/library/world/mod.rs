@@ -164,10 +164,8 @@ impl World {
                     ran(number, value)
                 }
             }
-            Task::RunPair { .. } | Task::FindMetric { .. } => {
-                unreachable!("a bisection asks for no pairs, and knows its metric")
-            }
             Task::Cancel { .. } => Event::Canceled { action: number },
+            _ => unreachable!("a bisection asks for no pairs, and knows its metric"),
         }
     }
 

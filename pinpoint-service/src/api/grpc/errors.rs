@@ -10,8 +10,11 @@ use pinpoint_report::ReportError;
 use tonic::Status;
 use tonic_types::{ErrorDetails, FieldViolation, StatusExt};
 
-use crate::auth::limits;
+use crate::auth::reached::quota_reached;
 use crate::transport::metrics::METRICS;
+
+/// The answer of a method.
+pub(crate) type GrpcResult<T> = Result<tonic::Response<T>, Status>;
 
 /// The problems of a request that is to be a job.
 #[derive(Debug)]
@@ -92,7 +95,7 @@ pub(super) fn violations(violations: &Violations) -> Status {
 
 /// Fields that are wrong, and the others in which another check has found problems, under the
 /// names that they have there.
-pub(super) fn fields(
+pub(crate) fn fields(
     mut fields: Vec<(String, String)>,
     others: Option<Problems>,
     name: fn(&str) -> String,
@@ -153,7 +156,7 @@ pub(crate) fn store(error: StoreError) -> Status {
             limit,
             most,
             until,
-        } => limits::quota_reached(limit, &user, most, until),
+        } => quota_reached(limit, &user, most, until),
         StoreError::NoToken { .. } => Status::not_found(error.to_string()),
         StoreError::PreferencesTooLong => Status::invalid_argument(error.to_string()),
         StoreError::KeyReused { .. } | StoreError::TokenExists { .. } => {

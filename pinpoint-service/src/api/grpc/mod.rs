@@ -2,21 +2,9 @@
 //! the table of operations, with the right that the row names.
 
 pub(crate) mod errors;
-pub(crate) mod gateway;
-pub(crate) mod legacy;
-pub(crate) mod pinpoint;
+pub(crate) mod fields;
+pub(crate) mod jobs;
 pub(crate) mod v2;
-
-/// The traits of the services, which the build script writes from the `.proto` files.
-#[allow(
-    clippy::all,
-    missing_docs,
-    unreachable_pub,
-    reason = "written by tonic-prost-build"
-)]
-pub(crate) mod services {
-    include!(concat!(env!("OUT_DIR"), "/pinpoint.v1.rs"));
-}
 
 use axum::Router;
 use axum::body::Body;
@@ -25,30 +13,18 @@ use axum::middleware::{Next, from_fn_with_state};
 use axum::response::Response;
 use http::Method;
 use http_body_util::BodyExt;
-use tokio::sync::Semaphore;
 use tonic::service::Routes;
 use tonic::{Code, Status};
-use tonic_health::pb::health_server::{Health, HealthServer};
 
-pub(crate) use self::services::pinpoint_gateway_server::PinpointGateway;
-use self::services::pinpoint_gateway_server::PinpointGatewayServer;
-use self::services::pinpoint_server::PinpointServer;
-use self::v2::messages::pinpoint_server::PinpointServer as PinpointServer2;
+use self::v2::messages::pinpoint_server::PinpointServer;
 use crate::api::descriptors::ENCODED;
 use crate::api::operations;
 use crate::auth::caller::Context;
-use crate::auth::limits::MOST_BODY_BYTES;
-use crate::auth::users::user_name;
 use crate::state::Service;
+use crate::transport::arriving::MOST_BODY_BYTES;
 
-type GrpcResult<T> = Result<tonic::Response<T>, Status>;
-
-/// Journals that are read and replayed at once: a long one takes memory, and a processor for
-/// a while.
-pub(crate) static REPLAYS: Semaphore = Semaphore::const_new(2);
-
-/// All methods, each after its check.
-pub(crate) fn router(service: &Service, health: HealthServer<impl Health>) -> Router {
+/// All methods, ours and those of `others`, each after its check.
+pub(crate) fn router(service: &Service, others: Routes) -> Router {
     let reflection = || {
         tonic_reflection::server::Builder::configure()
             .register_encoded_file_descriptor_set(ENCODED)
@@ -56,14 +32,8 @@ pub(crate) fn router(service: &Service, health: HealthServer<impl Health>) -> Ro
     };
     let sound = "the build script wrote a sound set";
     let pinpoint = PinpointServer::new(service.clone()).max_decoding_message_size(MOST_BODY_BYTES);
-    Routes::new(health)
+    others
         .add_service(pinpoint)
-        .add_service(
-            PinpointGatewayServer::new(service.clone()).max_decoding_message_size(MOST_BODY_BYTES),
-        )
-        .add_service(
-            PinpointServer2::new(service.clone()).max_decoding_message_size(MOST_BODY_BYTES),
-        )
         .add_service(reflection().build_v1().expect(sound))
         .add_service(reflection().build_v1alpha().expect(sound))
         .into_axum_router()
@@ -85,7 +55,7 @@ async fn gate(State(service): State<Service>, mut request: Request, next: Next) 
         return errors::no_context().into_http();
     };
     context.operation = operation.rpc;
-    if let Err(refused) = context.admit(&service, operation.access).await {
+    if let Err(refused) = service.admit(context, operation.access).await {
         return refused.into_http();
     }
     if !operation.is_stream() {
@@ -117,20 +87,3 @@ fn read_well(response: Response) -> Response {
 
 /// The beginning of the library's message about an undecodable message.
 const UNREADABLE: &str = "failed to decode Protobuf message";
-
-/// The user that a filter names, if it does.
-fn filtered_user(field: &str, text: &str) -> Result<Option<String>, Status> {
-    if text.trim().is_empty() {
-        return Ok(None);
-    }
-    let name = user_name(text).map(Some);
-    name.ok_or_else(|| errors::field(field, "it has characters that do not show"))
-}
-
-/// The title of an unnamed job in a list.
-fn title(kind: &str, story: &str, benchmark: &str, bot: &str) -> String {
-    match story.trim() {
-        "" => format!("{kind} of {benchmark} on {bot}"),
-        story => format!("{kind} of {benchmark}/{story} on {bot}"),
-    }
-}

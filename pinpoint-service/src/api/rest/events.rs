@@ -11,7 +11,8 @@ use http::{HeaderName, HeaderValue, StatusCode, header};
 use prost::Message;
 use tonic::Status;
 
-use super::{Call, Problem, message_of};
+use super::call::{Call, message_of};
+use super::problem::Problem;
 use crate::api::grpc::errors;
 use crate::api::grpc::v2::messages::WatchJobRequest;
 use crate::auth::caller::Context;
@@ -33,7 +34,7 @@ pub(super) async fn answer(
     let context = parts.extensions.get_mut::<Context>();
     let context = context.ok_or_else(errors::no_context)?;
     context.operation = call.rpc;
-    context.admit(service, call.access).await?;
+    service.admit(context, call.access).await?;
     // The place is free again when the stream is dropped.
     let place = service.limits.stream(&context.name())?;
     let message = message_of(call, path, &parts, body).await?;

@@ -2,13 +2,14 @@
 //! gRPC gateways give it.
 
 use axum::Json;
+use axum::extract::Request;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header};
 use serde_json::{Value, json};
 use tonic::{Code, Status};
 use tonic_types::StatusExt;
 
-use crate::auth::limits::whole_seconds;
+use crate::auth::reached::whole_seconds;
 
 /// An error, on its way to a client of REST.
 #[derive(Debug)]
@@ -104,6 +105,19 @@ impl IntoResponse for Problem {
         response.extensions_mut().insert(self.status);
         response
     }
+}
+
+/// An error, for a client of gRPC in the headers of HTTP.
+pub(crate) fn refused(is_grpc: bool, status: Status) -> Response {
+    match is_grpc {
+        true => status.into_http(),
+        false => Problem::from(status).into_response(),
+    }
+}
+
+pub(crate) fn is_grpc(request: &Request) -> bool {
+    let kind = request.headers().get(http::header::CONTENT_TYPE);
+    kind.is_some_and(|kind| kind.as_bytes().starts_with(b"application/grpc"))
 }
 
 fn type_of(message: &str) -> String {

@@ -9,7 +9,8 @@ use pinpoint_report::content_security_policy;
 use prost::Message;
 use tonic::Status;
 
-use super::{Call, Problem, message_of};
+use super::call::{Call, message_of};
+use super::problem::Problem;
 use crate::api::grpc::errors;
 use crate::api::grpc::v2::messages::GetReportRequest;
 use crate::auth::caller::Context;
@@ -29,7 +30,7 @@ pub(super) async fn answer(
     let context = parts.extensions.get_mut::<Context>();
     let context = context.ok_or_else(errors::no_context)?;
     context.operation = call.rpc;
-    context.admit(service, call.access).await?;
+    service.admit(context, call.access).await?;
     let message = message_of(call, path, &parts, body).await?;
     let unreadable = |_| Status::internal("the request can't be read");
     let request = GetReportRequest::decode(&*message.encode_to_vec()).map_err(unreadable)?;

@@ -106,7 +106,7 @@ fn of_earlier_session() -> Response {
 mod tests {
     use axum::body::to_bytes;
 
-    use crate::auth::limits::MOST_BODY_BYTES;
+    use crate::transport::arriving::MOST_BODY_BYTES;
 
     use super::*;
 

@@ -2,11 +2,15 @@
 
 mod claims;
 mod cookies;
+mod error;
 mod forms;
+mod handlers;
 mod issuer;
 mod jwt;
 mod kept;
+mod local_path;
 mod oidc;
+mod person;
 mod provider;
 mod proxy;
 mod roles;
@@ -17,10 +21,12 @@ use pinpoint_backends::store::JobStore;
 use tonic::Status;
 
 pub use self::claims::Names;
+pub use self::error::SignInError;
 pub use self::forms::form_token;
 pub(crate) use self::forms::{EarlierSession, check as check_form};
+pub(crate) use self::handlers::{begin, begin_from_form, end, finish};
 pub use self::jwt::Algorithm;
-pub(crate) use self::oidc::{LONGEST_PATH, begin, begin_from_form, end, finish, is_local};
+pub(crate) use self::local_path::{LONGEST_PATH, is_local};
 pub(crate) use self::provider::address;
 pub use self::proxy::ClientCertificate;
 pub use self::roles::{Member, MemberError, Roles};
@@ -28,11 +34,11 @@ pub use self::roles::{Member, MemberError, Roles};
 use self::cookies::SESSION;
 use self::issuer::Issuer;
 use self::oidc::Oidc;
+use self::person::Person;
 use self::proxy::Proxy;
+use crate::api::access::rights_of;
 use crate::api::grpc::errors;
-use crate::api::operations::rights_of;
 use crate::auth::caller::Caller;
-use crate::auth::users::user_name;
 use crate::config;
 
 /// The ways in which callers identify themselves.
@@ -57,22 +63,6 @@ pub struct Ways {
     roles: Roles,
 }
 
-/// A user who has signed in.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Person {
-    /// The name, as [`user_name`] writes it.
-    user: String,
-    groups: Vec<String>,
-}
-
-impl Person {
-    /// Returns none for an invisible name.
-    fn new(user: &str, groups: Vec<String>) -> Option<Self> {
-        let user = user_name(user)?;
-        Some(Self { user, groups })
-    }
-}
-
 /// The sender of a request.
 #[derive(Debug, Default)]
 pub(crate) struct Sender {
@@ -93,26 +83,6 @@ impl From<Caller> for Sender {
             by_token: false,
         }
     }
-}
-
-/// A way to sign in can't be used.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum SignInError {
-    /// The client's secret is not where the configuration says.
-    #[error("the client's secret can't be read from {place}: {source}")]
-    Secret {
-        /// The file or the environment variable.
-        place: String,
-        /// The reason.
-        source: Box<dyn std::error::Error + Send + Sync>,
-    },
-    /// The name of a proxy's certificate is invalid.
-    #[error("`sign_in.proxy.certificate.name` is not a name of a host: {0:?}")]
-    Name(String),
-    /// The client of identity providers can't be made.
-    #[error("identity providers can't be asked over TLS: {0}; are root certificates installed?")]
-    Client(#[from] reqwest::Error),
 }
 
 impl SignIn {
@@ -200,7 +170,7 @@ impl SignIn {
         let Some(secret) = cookies::read(&parts.headers, SESSION) else {
             return Ok(Sender::default());
         };
-        let session = store.find_session(secret).await.map_err(errors::store)?;
+        let session = store.sessions().find(secret).await.map_err(errors::store)?;
         let person = session.and_then(|session| Person::new(&session.user, session.groups));
         Ok(person.map_or_else(Sender::default, |person| Sender {
             caller: Some(ways.caller(person)),

@@ -6,7 +6,7 @@ use std::fmt::{self, Display, Formatter};
 use serde::Deserialize;
 
 use super::Person;
-use crate::api::operations::{Right, rights_of};
+use crate::api::access::{Right, rights_of};
 use crate::auth::users::user_name;
 
 /// The roles of people. Everybody else may do nothing.

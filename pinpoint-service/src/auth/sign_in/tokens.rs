@@ -4,8 +4,8 @@ use http::{HeaderMap, header};
 use pinpoint_backends::store::{JobStore, TokenCheck};
 use tonic::Status;
 
+use crate::api::access::rights_of;
 use crate::api::grpc::errors;
-use crate::api::operations::rights_of;
 use crate::auth::caller::Caller;
 use crate::auth::users::user_name;
 
@@ -34,7 +34,7 @@ pub(super) async fn caller(store: &JobStore, secret: &str) -> Result<Caller, Sta
             "the token {reason}; ask an administrator for another"
         )))
     };
-    match store.find_token(secret).await.map_err(errors::store)? {
+    match store.tokens().find(secret).await.map_err(errors::store)? {
         TokenCheck::Valid(token) => {
             let Some(user) = user_name(&token.user) else {
                 return ended("names no user");

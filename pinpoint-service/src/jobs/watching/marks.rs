@@ -76,7 +76,7 @@ async fn ask(store: JobStore, marks: Marks) {
             }
             watched.of.keys().cloned().collect()
         };
-        let found = match store.marks(&jobs).await {
+        let found = match store.jobs().marks(&jobs).await {
             Ok(found) => found,
             Err(error) => {
                 let error = &error as &dyn std::error::Error;

@@ -1,20 +1,17 @@
 //! Reading a job on: from its journal to the events for its watchers.
 
-use pinpoint_backends::job::{JobError, machine_of};
+use pinpoint_backends::job::JobError;
 use pinpoint_backends::store::{JobId, JobJournal, JobMark, JobStore, JobSummary, JournalEntry};
 use pinpoint_core::{
     Applied, Bisection, CommitNames, CommitOrder, Engine, JobMachine, Journal, Pairwise, Position,
     Record, Report, Search, Task,
 };
 
-use crate::api::grpc::REPLAYS;
 use crate::api::grpc::v2::messages::{
     Estimate, Measured, OpenRange, Posterior, Progress, Record as Message, SequenceRange,
 };
 use crate::api::grpc::v2::{journal, show};
-
-/// The entries that are read at once.
-const PAGE: u32 = 1000;
+use crate::jobs::replays::{PAGE, REPLAYS, opened};
 
 /// Reads a job from the store, and on.
 pub(super) struct ReplayReader {
@@ -56,10 +53,8 @@ impl ReplayReader {
 
     /// Reads the changes up to this mark.
     pub(super) async fn read(&mut self, mark: &JobMark) -> Result<ReplayUpdate, JobError> {
-        let sign = JobMark {
-            last: None,
-            ..mark.clone()
-        };
+        let mut sign = mark.clone();
+        sign.last = None;
         let is_as_before = |so_far: &SoFar| so_far.sign.0 == sign;
         let (mut so_far, is_whole) = match self.so_far.take() {
             // Records are withdrawn when the state changes, and at no other time.
@@ -109,9 +104,7 @@ impl ReplayReader {
     }
 
     async fn begin(&self, sign: JobMark) -> Result<SoFar, JobError> {
-        let job = self.store.get(self.id.as_str()).await?;
-        let mut journal = self.store.journal(&self.id).await?;
-        let machine = machine_of(&job, journal.is_empty().await?)?;
+        let (job, journal, machine) = opened(&self.store, &self.id).await?;
         Ok(SoFar {
             sign: (sign, JobSummary::from(&job)),
             replay: Replay::new(Engine::new(journal.job(), machine)),
@@ -119,6 +112,43 @@ impl ReplayReader {
             last: None,
         })
     }
+}
+
+/// The records of a job after one of them and up to another, but no more than `most`. The journal
+/// is replayed from its beginning: a record names commits that earlier ones have listed.
+pub(super) async fn records_between(
+    store: &JobStore,
+    id: &JobId,
+    after: i64,
+    until: i64,
+    most: usize,
+) -> Result<Vec<Message>, JobError> {
+    let _turn = REPLAYS.acquire().await;
+    let (_, journal, machine) = opened(store, id).await?;
+    let mut replay = Replay::new(Engine::new(journal.job(), machine));
+    let mut records = Vec::new();
+    let mut last = None;
+    while records.len() < most && last.is_none_or(|last| last < until) {
+        let entries = journal.entries_after(last, PAGE).await?;
+        let Some(entry) = entries.last() else {
+            break;
+        };
+        last = Some(entry.sequence);
+        let replayed = tokio::task::spawn_blocking(move || {
+            let valid = { entries.iter() }.filter(|it| !it.withdrawn && it.sequence <= until);
+            let taken = valid.map(|entry| replay.take(entry));
+            let found: Vec<_> = taken.filter(|record| record.sequence > after).collect();
+            (replay, found)
+        });
+        let (so_far, found) = match replayed.await {
+            Ok(replayed) => replayed,
+            Err(error) => std::panic::resume_unwind(error.into_panic()),
+        };
+        replay = so_far;
+        records.extend(found);
+    }
+    records.truncate(most);
+    Ok(records)
 }
 
 /// The numbers of the entries that were withdrawn.
@@ -201,14 +231,9 @@ impl Replay {
             return (None, None);
         }
         let machine = self.engine.machine();
-        let bisection = match machine.search() {
-            Search::Bisection(search) => Some(search),
-            Search::CulpritFinder(search) => search.bisection(),
-            Search::Pairwise(_) => None,
-        };
+        let bisection = machine.search().bisection();
         let mut progress = bisection.map_or_else(Default::default, |search| self.progress(search));
         match machine.search() {
-            Search::Bisection(_) => {}
             Search::Pairwise(search) => {
                 let pairs = search.pairs_done();
                 progress.runs = 2 * u64::from(pairs);
@@ -218,6 +243,7 @@ impl Replay {
                 progress.runs = search.runs();
                 progress.builds = search.builds();
             }
+            _ => {}
         }
         let name = |place: &Position| self.name(*place);
         let posterior = bisection.and_then(Bisection::posterior);
@@ -274,6 +300,7 @@ pub(crate) fn runs_to_come(machine: &JobMachine) -> Option<u64> {
             Some(search) => search.progress().runs_to_come,
             None => left(search.spec().pairs, search.verification()),
         },
+        _ => return None,
     };
     machine.is_searching().then_some(to_come)
 }

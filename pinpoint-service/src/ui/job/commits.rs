@@ -59,6 +59,7 @@ fn kind(task: &Task) -> (u8, Option<Position>, Option<Position>) {
         Task::Run { commit, .. } => (3, Some(commit), None),
         Task::RunPair { first, second, .. } => (4, Some(first), Some(second)),
         Task::Cancel { .. } => (5, None, None),
+        _ => (6, None, None),
     }
 }
 
@@ -76,5 +77,6 @@ fn words(names: &CommitNames, task: &Task) -> Markup {
             html! { "run " (at(names, first)) " and " (at(names, second)) " in a pair" }
         }
         Task::Cancel { .. } => html! { "stop work that is no longer needed" },
+        _ => html! { (task.kind()) },
     }
 }

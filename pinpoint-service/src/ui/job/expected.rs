@@ -31,7 +31,7 @@ impl Expected {
                 let left = search.spec().max_runs.map(|most| most.saturating_sub(made));
                 (Some(left.map_or(runs, |left| runs.min(left))), left)
             }
-            Search::CulpritFinder(_) => (Some(runs), None),
+            _ => (Some(runs), None),
         };
         let (low, high) = (least.or(most)?, most.or(least)?);
         let ranges = moment.pace.range(low).zip(moment.pace.range(high));

@@ -9,11 +9,9 @@ use futures_util::stream;
 use http::{HeaderValue, header};
 use pinpoint_backends::local::OutputTail;
 use pinpoint_backends::store::JobId;
-use pinpoint_core::{BuildReport, RunReport};
 use serde_json::Value;
 use tonic::Status;
 
-use super::moment::JobSnapshot;
 use crate::api::grpc::errors;
 use crate::api::rest::Problem;
 use crate::state::Service;
@@ -28,7 +26,7 @@ pub(in crate::ui) async fn journal(
     Path(id): Path<String>,
 ) -> Result<Response, Problem> {
     let job = service.job(&id, &[]).await?;
-    let journal = service.store.journal(&job.id).await;
+    let journal = service.store.journals().open(&job.id).await;
     let journal = journal.map_err(errors::store)?;
     let state_dir = service.state_dir.display().to_string();
     let pages = stream::unfold(Some((journal, None, state_dir)), async |place| {
@@ -111,7 +109,12 @@ pub(in crate::ui) async fn output(
 }
 
 async fn file(service: &Service, id: &JobId, name: &str) -> Result<Option<Vec<u8>>, Status> {
-    let files = service.store.files(id).await.map_err(errors::store)?;
+    let files = service
+        .store
+        .files()
+        .list(id)
+        .await
+        .map_err(errors::store)?;
     let file = files.into_iter().find(|file| file.known.name == name);
     Ok(file.map(|file| file.content))
 }
@@ -145,29 +148,4 @@ pub(super) async fn end_of_output(
         .filter(|it| !it.is_empty())
         .collect();
     Ok((!parts.is_empty()).then(|| parts.join("\n")))
-}
-
-/// The name of an output without its folder and its end.
-fn stem(log: Option<&String>) -> Option<&str> {
-    let stem = FilePath::new(log?).file_stem()?.to_str()?;
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
-    stem.bytes().all(is_plain).then_some(stem)
-}
-
-/// The path of the output of a build.
-pub(super) fn log_of_build(moment: &JobSnapshot, build: &BuildReport) -> Option<String> {
-    let stem = stem(build.log.as_ref())?;
-    Some(format!("/jobs/{}/files/builds/{stem}.log", moment.job.id))
-}
-
-/// The paths of the outputs of a run that failed: others are not kept whole.
-pub(super) fn logs_of_run(moment: &JobSnapshot, run: &RunReport) -> Vec<(&'static str, String)> {
-    let (Some(stem), Some(_)) = (stem(run.log.as_ref()), &run.failure) else {
-        return Vec::new();
-    };
-    let path = |end| format!("/jobs/{}/files/runs/{stem}.{end}", moment.job.id);
-    vec![
-        ("Standard output", path("out")),
-        ("Standard error", path("err")),
-    ]
 }

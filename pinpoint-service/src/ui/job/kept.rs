@@ -13,20 +13,16 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use pinpoint_backends::store::{JobId, JobJournal, JobMark, JournalEntry};
+use pinpoint_backends::store::{JobId, JobJournal, JobMark, JobStore, JournalEntry};
 use pinpoint_core::{Journal, Record, Report, RunReport};
 use tokio::sync::Mutex as AsyncMutex;
 use tokio::time::Instant;
 use tonic::Status;
 
-use super::Evidence;
-use super::asked::JobViewQuery;
+use super::evidence::{Evidence, ViewRequest};
 use super::moment::JobSnapshot;
-use crate::api::grpc::{REPLAYS, errors};
-use crate::state::Service;
-
-/// The entries that are read at once.
-const PAGE: u32 = 1000;
+use crate::api::grpc::errors;
+use crate::jobs::replays::{PAGE, REPLAYS, opened};
 
 /// The most jobs that are kept, and how much memory they take, estimated.
 const MOST_JOBS: usize = 64;
@@ -109,16 +105,6 @@ struct View {
     evidence: Arc<Evidence>,
 }
 
-/// The request for a view.
-#[derive(Debug, Clone)]
-pub(super) struct ViewRequest {
-    pub(super) asked: JobViewQuery,
-    /// The job waits to begin.
-    pub(super) waits: bool,
-    /// The end of the output of the requested run.
-    pub(super) output: Option<String>,
-}
-
 impl JobCache {
     fn slots(&self) -> MutexGuard<'_, Slots> {
         self.slots.lock().unwrap_or_else(PoisonError::into_inner)
@@ -138,6 +124,49 @@ impl JobCache {
         });
         slot.looked = Instant::now();
         slot.place.clone()
+    }
+
+    /// The evidence of a job as it is now, or after the requested records.
+    pub(super) async fn look(
+        &self,
+        store: &JobStore,
+        id: &JobId,
+        wanted: ViewRequest,
+    ) -> Result<Arc<Evidence>, Status> {
+        let kept = self.clone();
+        let mut place = kept.place(id).lock_owned().await;
+        let (store, id) = (store.clone(), id.clone());
+        // A dropped request must not cancel work others await.
+        let looked = tokio::spawn(async move {
+            let now = current(&store, &id, place.take(), &wanted).await?;
+            let records = now.records;
+            // Entries without a moment keep their initial weight.
+            let weight = now.moment.as_ref().map_or(0, |_| now.weight);
+            let at = wanted.asked.at.filter(|at| *at < records);
+            let drawn = match at {
+                None => {
+                    let (now, evidence) = drawn(now, wanted).await?;
+                    *place = Some(now);
+                    evidence
+                }
+                Some(at) => {
+                    *place = Some(now);
+                    // The others need not wait for the past.
+                    drop(place);
+                    let mut moment = past(&store, &id, at).await?;
+                    let draw = move || {
+                        moment.settle(records);
+                        Evidence::draw(&moment, &wanted).map(Arc::new)
+                    };
+                    blocking(draw).await?.map_err(undrawn)
+                }
+            };
+            kept.weigh(&id, weight);
+            drawn
+        });
+        looked
+            .await
+            .map_err(|_| Status::internal("the job can't be shown"))?
     }
 
     /// Sets the weight of a job, and makes room if the sum is too large.
@@ -197,62 +226,18 @@ impl Slots {
     }
 }
 
-/// The evidence of a job as it is now, or after the requested records.
-pub(super) async fn look(
-    service: &Service,
-    id: &JobId,
-    wanted: ViewRequest,
-) -> Result<Arc<Evidence>, Status> {
-    let kept = service.caches.kept.clone();
-    let mut place = kept.place(id).lock_owned().await;
-    let (service, id) = (service.clone(), id.clone());
-    // A dropped request must not cancel work others await.
-    let looked = tokio::spawn(async move {
-        let now = current(&service, &id, place.take(), &wanted).await?;
-        let records = now.records;
-        // Entries without a moment keep their initial weight.
-        let weight = now.moment.as_ref().map_or(0, |_| now.weight);
-        let at = wanted.asked.at.filter(|at| *at < records);
-        let drawn = match at {
-            None => {
-                let (now, evidence) = drawn(now, wanted).await?;
-                *place = Some(now);
-                evidence
-            }
-            Some(at) => {
-                *place = Some(now);
-                // The others need not wait for the past.
-                drop(place);
-                let mut moment = past(&service, &id, at).await?;
-                let draw = move || {
-                    moment.settle(records);
-                    Evidence::draw(&moment, &wanted).map(Arc::new)
-                };
-                blocking(draw).await?.map_err(undrawn)
-            }
-        };
-        kept.weigh(&id, weight);
-        drawn
-    });
-    looked
-        .await
-        .map_err(|_| Status::internal("the job can't be shown"))?
-}
-
 /// The current state of a job, read on from an earlier one.
 async fn current(
-    service: &Service,
+    store: &JobStore,
     id: &JobId,
     before: Option<CachedJob>,
     wanted: &ViewRequest,
 ) -> Result<CachedJob, Status> {
-    let marks = service.store.marks(std::slice::from_ref(id)).await;
+    let marks = store.jobs().marks(std::slice::from_ref(id)).await;
     let mark = marks.map_err(errors::store)?.pop();
     let mark = mark.ok_or_else(|| Status::not_found("the job is gone"))?;
-    let sign = JobMark {
-        last: None,
-        ..mark.clone()
-    };
+    let mut sign = mark.clone();
+    sign.last = None;
     // An empty journal may matter for the machine.
     let goes_on = |now: &CachedJob| {
         let is_there = now.last == mark.last && now.view(wanted).is_some();
@@ -265,21 +250,15 @@ async fn current(
         // Before the journal is read, which may be long.
         None => {
             let turn = REPLAYS.acquire().await;
-            (begin(service, id, sign).await?, Some(turn))
+            (begin(store, id, sign).await?, Some(turn))
         }
     };
     read_on(now).await
 }
 
-async fn begin(service: &Service, id: &JobId, sign: JobMark) -> Result<CachedJob, Status> {
-    let job = service
-        .store
-        .get(id.as_str())
-        .await
-        .map_err(errors::store)?;
-    let mut journal = service.store.journal(id).await.map_err(errors::store)?;
-    let is_empty = journal.is_empty().await.map_err(errors::store)?;
-    let moment = JobSnapshot::begin(job, journal.job(), is_empty).map_err(errors::job)?;
+async fn begin(store: &JobStore, id: &JobId, sign: JobMark) -> Result<CachedJob, Status> {
+    let (job, journal, machine) = opened(store, id).await.map_err(errors::job)?;
+    let moment = JobSnapshot::begin(job, journal.job(), machine).map_err(errors::job)?;
     Ok(CachedJob {
         sign,
         journal,
@@ -332,15 +311,10 @@ async fn read_on(mut now: CachedJob) -> Result<CachedJob, Status> {
 }
 
 /// A job after so many records of its journal, which has more.
-async fn past(service: &Service, id: &JobId, at: usize) -> Result<JobSnapshot, Status> {
+async fn past(store: &JobStore, id: &JobId, at: usize) -> Result<JobSnapshot, Status> {
     let _turn = REPLAYS.acquire().await;
-    let job = service
-        .store
-        .get(id.as_str())
-        .await
-        .map_err(errors::store)?;
-    let journal = service.store.journal(id).await.map_err(errors::store)?;
-    let mut moment = JobSnapshot::begin(job, journal.job(), false).map_err(errors::job)?;
+    let (job, journal, machine) = opened(store, id).await.map_err(errors::job)?;
+    let mut moment = JobSnapshot::begin(job, journal.job(), machine).map_err(errors::job)?;
     let mut last = None;
     while moment.at < at {
         let page = journal.entries_after(last, PAGE).await;

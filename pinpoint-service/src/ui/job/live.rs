@@ -6,10 +6,7 @@
 //! at which a stream that is cut off continues. `look` announces a change of the buttons, which
 //! differ between users: the page then asks for itself.
 
-use std::collections::HashMap;
-use std::fmt;
-use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Bytes;
@@ -17,22 +14,20 @@ use axum::extract::{Path, State};
 use axum::response::Response;
 use futures_util::stream;
 use http::Uri;
-use maud::{Markup, html};
 use pinpoint_backends::store::JobId;
-use serde_json::json;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 
-use super::Content;
 use super::asked::JobViewQuery;
-use super::differences::changes;
+use super::content::Content;
+use super::feeds::{Feed, PageState, SHOWN, Token};
 use super::kept::SharedJob;
 use crate::api::query::Query;
 use crate::api::rest::Problem;
 use crate::api::rest::events::{HEARTBEAT, stream_of};
 use crate::jobs::watching::{LIFETIME, ObservedMark};
-use crate::state::{Phase, Service};
-use crate::ui::assets::path;
+use crate::phase::Phase;
+use crate::state::Service;
 use crate::ui::view::View;
 
 /// The least time between two changes of a page: the eye sees no more of them, and a browser needs
@@ -46,85 +41,6 @@ const MOST_REST: Duration = Duration::from_secs(1);
 /// The time after which a page is drawn although no record came: for the state of workers, and
 /// ages.
 const REFRESH: Duration = Duration::from_secs(10);
-
-/// The field of an address with the state of the page.
-const SHOWN: &str = "shown";
-
-/// The state of a page.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Token {
-    /// Of the part that everybody sees.
-    hash: String,
-    /// The state on which the buttons depend.
-    state: String,
-}
-
-impl Token {
-    pub(super) fn from_html(html: &str, state: String) -> Self {
-        let mut hasher = DefaultHasher::new();
-        html.hash(&mut hasher);
-        Self {
-            hash: format!("{:016x}", hasher.finish()),
-            state,
-        }
-    }
-
-    fn read(text: &str) -> Self {
-        let (hash, state) = text.split_once('-').unwrap_or((text, ""));
-        Self {
-            hash: hash.to_owned(),
-            state: state.to_owned(),
-        }
-    }
-}
-
-impl fmt::Display for Token {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{}-{}", self.hash, self.state)
-    }
-}
-
-/// The place of the buttons in the part that everybody sees.
-pub(super) fn place_of_actions() -> Markup {
-    html! { i #actions data-same {} }
-}
-
-/// The address of the events that follow a state of the page.
-pub(super) fn address(asked: &JobViewQuery, token: &Token) -> String {
-    let mut query = form_urlencoded::Serializer::new(String::new());
-    query.extend_pairs(asked.fields());
-    query.append_pair(SHOWN, &token.to_string());
-    format!("{}/events?{}", asked.path, query.finish())
-}
-
-/// The pages that are followed, each by its address.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Feeds {
-    of: Arc<Mutex<HashMap<String, Weak<Feed>>>>,
-}
-
-/// A page that changes, for as long as a task draws it.
-#[derive(Debug)]
-struct Feed {
-    /// Its current state; nothing until it was drawn.
-    shown: watch::Receiver<Option<Arc<PageState>>>,
-}
-
-/// A state of a page.
-#[derive(Debug)]
-struct PageState {
-    token: Token,
-    /// That of the state before.
-    from: Option<Token>,
-    address: String,
-    html: String,
-    /// The event that leads here from the state before.
-    changes: Bytes,
-    /// The event that leads here from anywhere.
-    whole: OnceLock<Bytes>,
-    /// Nothing follows.
-    is_last: bool,
-}
 
 /// The event that sends a page for itself.
 const LOOK_EVENT: Bytes = Bytes::from_static(b"event: look\ndata: {}\n\n");
@@ -145,7 +61,12 @@ pub(in crate::ui) async fn events(
     let job = service.job_without_outcome(&id).await?.1.id;
     // The place is free again when the stream is dropped.
     let place = service.limits.stream(view.user())?;
-    let feed = service.caches.feeds.feed(&service, &job, &asked);
+    let feed = service.caches.feeds.feed(&asked, |sender| {
+        // The job is kept while the task has its place.
+        let kept = service.caches.kept.place(&job);
+        let (service, asked) = (service.clone(), asked.clone());
+        tokio::spawn(draw(sender, service, job, asked, kept));
+    });
     let follower = Follower {
         shown: feed.shown.clone(),
         at: Token::read(&shown.unwrap_or_default()),
@@ -217,64 +138,6 @@ impl Follower {
     }
 }
 
-impl PageState {
-    /// The state that follows another one.
-    fn after(before: Option<&Self>, content: Content, asked: &JobViewQuery) -> Self {
-        let (token, html) = (content.token, content.html);
-        let address = address(asked, &token);
-        let changes = match before {
-            Some(before) => event(&address, &changes(&before.html, &html)),
-            None => Bytes::new(),
-        };
-        Self {
-            token,
-            from: before.map(|before| before.token.clone()),
-            address,
-            html,
-            changes,
-            whole: OnceLock::new(),
-            is_last: !content.is_live,
-        }
-    }
-
-    fn whole(&self) -> Bytes {
-        let whole = || event(&self.address, &self.html);
-        self.whole.get_or_init(whole).clone()
-    }
-}
-
-/// The event that makes a page show this.
-fn event(address: &str, html: &str) -> Bytes {
-    let event = json!({ "version": path("page.js"), "live": address, "html": html });
-    format!("event: changes\ndata: {event}\n\n").into()
-}
-
-impl Feeds {
-    /// The feed of the pages that are asked for in this way.
-    fn feed(&self, service: &Service, job: &JobId, asked: &JobViewQuery) -> Arc<Feed> {
-        let mut feeds = self.of.lock().unwrap_or_else(PoisonError::into_inner);
-        feeds.retain(|_, feed| feed.strong_count() > 0);
-        let address = asked.address();
-        let there = feeds.get(&address).and_then(Weak::upgrade);
-        if let Some(feed) = there.filter(|feed| feed.shown.has_changed().is_ok()) {
-            return feed;
-        }
-        let (sender, shown) = watch::channel(None);
-        let feed = Arc::new(Feed { shown });
-        feeds.insert(address, Arc::downgrade(&feed));
-        // The job is kept while the task has its place.
-        let kept = service.caches.kept.place(job);
-        tokio::spawn(draw(
-            sender,
-            service.clone(),
-            job.clone(),
-            asked.clone(),
-            kept,
-        ));
-        feed
-    }
-}
-
 /// Draws a page whenever its job has changed, as long as somebody follows it.
 async fn draw(
     feed: watch::Sender<Option<Arc<PageState>>>,
@@ -298,7 +161,12 @@ async fn draw(
         let is_as_before =
             |before: &Arc<PageState>| before.token == content.token && content.is_live;
         if !before.as_ref().is_some_and(is_as_before) {
-            let shown = Arc::new(PageState::after(before.as_deref(), content, &asked));
+            let shown = Arc::new(PageState::after(
+                before.as_deref(),
+                (content.token, content.html),
+                content.is_live,
+                &asked,
+            ));
             let is_last = shown.is_last;
             feed.send_replace(Some(shown.clone()));
             if is_last {

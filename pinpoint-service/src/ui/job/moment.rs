@@ -5,13 +5,13 @@
 //! costs only itself. After the last one, [`JobSnapshot::settle`] derives what follows from
 //! all of them together.
 
-use pinpoint_backends::job::{JobError, kind_of, machine_of, stored_result};
+use pinpoint_backends::job::{JobError, kind_of, stored_result};
 use pinpoint_backends::store::{Job, JournalEntry};
 use pinpoint_core::job::{JobResult, MeasuredMetric, NamedChart};
 use pinpoint_core::{
     Action, Answered, Applied, Bisection, BuildReport, ChartComparison, CombinedCommit, Culprit,
     Engine, JobKey, JobKind, JobMachine, JobOutcome, Machine, Pairwise, PairwiseOutcome, Posterior,
-    Record, Report, Search,
+    Record, Report,
 };
 use pinpoint_report::Measurements;
 
@@ -49,13 +49,12 @@ pub(super) struct JobSnapshot {
 }
 
 impl JobSnapshot {
-    /// A job before the first record of its journal, which may be empty.
+    /// A job before the first record of its journal, with the machine as it is then.
     ///
     /// # Errors
     ///
     /// When the job can't be read.
-    pub(super) fn begin(mut job: Job, key: JobKey, is_empty: bool) -> Result<Self, JobError> {
-        let machine = machine_of(&job, is_empty)?;
+    pub(super) fn begin(mut job: Job, key: JobKey, machine: JobMachine) -> Result<Self, JobError> {
         let result = match has_ended(job.state) {
             true => stored_result(&job)?,
             false => None,
@@ -146,11 +145,7 @@ impl JobSnapshot {
     /// The comparison in pairs so far, at the cost of comparing all charts.
     fn compare(&self) -> Option<PairwiseOutcome> {
         let machine = self.engine.machine();
-        let comparison = match machine.search() {
-            Search::Bisection(_) => None,
-            Search::Pairwise(search) => Some(search),
-            Search::CulpritFinder(search) => Some(search.verification()),
-        };
+        let comparison = machine.search().comparison();
         let is_there = machine.outcome().is_some() || (self.has_answers && self.broken.is_none());
         comparison.filter(|_| is_there).map(Pairwise::so_far)
     }
@@ -167,11 +162,7 @@ impl JobSnapshot {
 
     /// The search for a commit, in a job that does one, once it has begun.
     pub(super) fn bisection(&self) -> Option<&Bisection> {
-        match self.engine.machine().search() {
-            Search::Bisection(search) => Some(search),
-            Search::CulpritFinder(search) => search.bisection(),
-            Search::Pairwise(_) => None,
-        }
+        self.engine.machine().search().bisection()
     }
 
     /// The builds that failed.
@@ -198,14 +189,9 @@ impl JobSnapshot {
 
     /// The culprits that the search has ended with.
     pub(super) fn culprits(&self) -> &[Culprit] {
-        match self.engine.machine().outcome() {
-            Some(JobOutcome::Bisection(outcome)) => &outcome.culprits,
-            Some(JobOutcome::CulpritFinder(outcome)) => {
-                let search = outcome.bisection.as_ref();
-                search.map_or(&[], |outcome| &outcome.culprits)
-            }
-            Some(JobOutcome::Pairwise(_)) | None => &[],
-        }
+        let outcome = self.engine.machine().outcome();
+        let search = outcome.and_then(JobOutcome::bisection);
+        search.map_or(&[], |outcome| &outcome.culprits)
     }
 
     /// The comparison in pairs: of a try job, or of the ends of a culprit finder. Before its end,
@@ -232,22 +218,8 @@ impl JobSnapshot {
 
     /// The deciding chart, if any, and its unit.
     pub(super) fn chart(&self) -> (Option<&str>, Option<&str>) {
-        let asked = match self.engine.machine().search() {
-            Search::Bisection(search) => search.spec().chart.as_deref(),
-            Search::CulpritFinder(search) => search.spec().bisection.chart.as_deref(),
-            Search::Pairwise(search) => search.spec().chart.as_deref(),
-        };
-        let units = self.measured.units();
-        let only = || match units.len() {
-            1 => units.keys().next().copied(),
-            _ => None,
-        };
-        let of_runs = || {
-            let mut runs = self.measured.runs.iter();
-            runs.find_map(|run| run.report.chart.as_deref())
-        };
-        let chart = asked.or_else(of_runs).or_else(only);
-        let unit = chart.and_then(|chart| units.get(chart).copied().flatten());
+        let chart = (self.measured).deciding_chart(self.engine.machine().spec().chart());
+        let unit = chart.and_then(|chart| self.measured.unit(chart));
         (chart, unit)
     }
 }

@@ -9,8 +9,8 @@ use pinpoint_report::{Foreign, Run, subject};
 
 use super::asked::JobViewQuery;
 use super::commits::linked;
-use super::files::{log_of_build, logs_of_run};
 use super::moment::JobSnapshot;
+use super::output_paths::{log_of_build, logs_of_run};
 use crate::ui::dates::at;
 
 /// The most values of a metric, and the most metrics, that are shown.

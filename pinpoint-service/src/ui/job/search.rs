@@ -14,8 +14,8 @@ use pinpoint_report::{Foreign, commit_name, findings, measured};
 
 use super::asked::JobViewQuery;
 use super::commits::{at, linked};
-use super::files::log_of_build;
 use super::moment::JobSnapshot;
+use super::output_paths::log_of_build;
 use super::pairs::{ROWS, ways};
 use super::squares;
 
@@ -157,11 +157,7 @@ fn compared(moment: &JobSnapshot, asked: &JobViewQuery, unit: Option<&str>) -> M
         None => search.map(|search| search.progress().open),
         Some(_) => None,
     };
-    let result = match &moment.result {
-        Some(JobResult::Bisection(result)) => Some(result),
-        Some(JobResult::CulpritFinder(result)) => Some(&result.search),
-        Some(JobResult::Pairwise(_)) | None => None,
-    };
+    let result = moment.result.as_ref().and_then(JobResult::bisection);
     let (shown, ways) = rows(asked, comparisons.len(), "comparisons");
     html! {
         (findings::comparisons(&comparisons, (shown, &ways), unit, |commit| at(names, *commit)))
@@ -195,11 +191,8 @@ fn open_ranges(names: &CommitNames, asked: &JobViewQuery, open: &[OpenRange]) ->
 fn skipped(moment: &JobSnapshot) -> Markup {
     let failed: Vec<_> = moment.failed_builds().collect();
     // An end that can't be measured is in the answer.
-    let others = match &moment.result {
-        Some(JobResult::Bisection(result)) => &result.skipped[..],
-        Some(JobResult::CulpritFinder(result)) => &result.search.skipped,
-        Some(JobResult::Pairwise(_)) | None => &[],
-    };
+    let result = moment.result.as_ref().and_then(JobResult::bisection);
+    let others = result.map_or(&[][..], |result| &result.skipped);
     let others = others
         .iter()
         .filter(|it| !failed.iter().any(|build| build.commit == it.commit));

@@ -24,7 +24,8 @@ use crate::api::query::Query;
 use crate::api::rest::Problem;
 use crate::api::rest::events::{HEARTBEAT, stream_of};
 use crate::jobs::watching::{LIFETIME, has_ended};
-use crate::state::{Phase, Service};
+use crate::phase::Phase;
+use crate::state::Service;
 use crate::ui::assets::path;
 use crate::ui::dates;
 use crate::ui::view::View;
@@ -157,7 +158,7 @@ impl Live {
         let mut text = String::new();
         let store = &self.service.store;
         let jobs: Vec<_> = self.known.keys().cloned().collect();
-        for mark in store.marks(&jobs).await.map_err(errors::store)? {
+        for mark in store.jobs().marks(&jobs).await.map_err(errors::store)? {
             let before = self.known.insert(mark.id.clone(), Some(mark.clone()));
             let has_changed = match before.flatten() {
                 Some(before) => before != mark,
@@ -166,7 +167,7 @@ impl Live {
             if !has_changed {
                 continue;
             }
-            let found = store.get_without_outcome(mark.id.as_str()).await;
+            let found = store.jobs().get_without_outcome(&mark.id).await;
             let job = show::summary(&found.map_err(errors::store)?.0);
             let row = row(&self.view, &self.columns, &job).into_string();
             let event = json!({ "job": job.job_id, "html": row });
@@ -217,7 +218,10 @@ impl Live {
             None => Place::First,
         };
         let store = &self.service.store;
-        let page = store.list(filter, Order::default(), &place, MOST_NEW).await;
+        let page = store
+            .jobs()
+            .list(filter, Order::default(), &place, MOST_NEW)
+            .await;
         Ok(page.map_err(errors::store)?.jobs.len())
     }
 }

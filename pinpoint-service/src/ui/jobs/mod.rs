@@ -26,12 +26,12 @@ use super::dates;
 use super::frame::{self, Section};
 use super::problems::of_list;
 use super::view::{Form, View, key};
+use crate::api::access::Right;
 use crate::api::grpc::errors;
 use crate::api::grpc::v2::messages::pinpoint_server::Pinpoint;
 use crate::api::grpc::v2::messages::{
     CountJobsRequest, CountJobsResponse, JobSummary, State as JobState,
 };
-use crate::api::operations::Right;
 use crate::api::query::Query;
 use crate::api::rest::Problem;
 use crate::state::Service;
@@ -130,7 +130,9 @@ pub(super) async fn keep(
     let mut preferences = view.preferences().clone();
     preferences.insert(VIEW.into(), shown.query().into());
     let entry = view.preferred(VIEW);
-    let kept = (service.store).set_preferences(view.user(), &preferences, Some(&entry));
+    let kept = (service.store)
+        .preferences()
+        .set(view.user(), &preferences, Some(&entry));
     kept.await.map_err(errors::store)?;
     Ok(Redirect::to(&shown.address()).into_response())
 }

@@ -411,6 +411,7 @@ async fn earlier(service: &Service, request: &CreateJobRequest) -> Result<Option
     let order = Order::default();
     let listed = service
         .store
+        .jobs()
         .list(&filter, order, &Place::First, JOBS)
         .await;
     let mut jobs = listed.map_err(errors::store)?.jobs.into_iter();

@@ -8,12 +8,10 @@ use pinpoint_report::{Foreign, clean};
 use tonic::Status;
 
 use super::patch_name;
-use crate::api::grpc::services::pinpoint_gateway_server::PinpointGateway;
 use crate::jobs::commits::RECENT;
 use crate::state::Service;
 use crate::ui::dates::ago;
 use crate::ui::problems::sentence;
-use crate::ui::view::View;
 
 pub(super) const NO_GERRIT: &str =
     "this service can't look up Gerrit changes; its operator lists hosts in `gerrit_hosts`";
@@ -88,21 +86,20 @@ fn shown(commit: &GetCommitResponse) -> Markup {
 }
 
 /// A change at Gerrit with its author and subject, or the reason why none was found.
-pub(super) async fn patch(service: &Service, view: &View, text: &str) -> Markup {
+pub(super) async fn patch(service: &Service, text: &str) -> Markup {
     if text.is_empty() {
         return html! {};
     }
-    let trusted = service.gerrit_hosts();
-    if trusted.is_empty() {
+    let gerrit = service.gerrit.as_ref();
+    let Some(gerrit) = gerrit.filter(|gerrit| !gerrit.hosts().is_empty()) else {
         return problem(NO_GERRIT);
-    }
-    let request = match patch_name::read(text, trusted) {
+    };
+    let request = match patch_name::read(text, gerrit.hosts()) {
         Ok(request) => request,
         Err(wrong) => return problem(&wrong),
     };
-    let request = view.call("pinpoint.v1.PinpointGateway/GetPatch", request);
-    match service.get_patch(request).await {
-        Ok(found) => shown_patch(found.get_ref()),
+    match gerrit.patch(request).await {
+        Ok(found) => shown_patch(&found),
         Err(status) => problem(status.message()),
     }
 }

@@ -60,7 +60,7 @@ pub(super) async fn page(
     let typed = read(typed, &mut query)?;
     let builds = look_up::builds(&service, typed.get("bot")).await?;
     // A script looks up the rest.
-    let found = tokio::time::timeout(LOOKUP_TIMEOUT, found(&service, &view, &typed)).await;
+    let found = tokio::time::timeout(LOOKUP_TIMEOUT, found(&service, &typed)).await;
     let told = FormContext {
         problems: &[],
         problem: None,
@@ -113,7 +113,7 @@ pub(super) async fn sent(
     let told = FormContext {
         problems: &problems,
         problem: problem.as_deref(),
-        found: &found(&service, &view, &typed).await,
+        found: &found(&service, &typed).await,
         estimate: match makes {
             true => not_yet(),
             false => estimate::shown(&service, &view, &typed).await,
@@ -168,7 +168,7 @@ fn of_fields(
 }
 
 /// Looks up the typed values.
-async fn found(service: &Service, view: &View, typed: &Typed) -> Vec<(&'static str, Markup)> {
+async fn found(service: &Service, typed: &Typed) -> Vec<(&'static str, Markup)> {
     let bot = typed.get("bot");
     let names = match typed.kind {
         Kind::Pairwise => ["base", "experiment"],
@@ -176,7 +176,7 @@ async fn found(service: &Service, view: &View, typed: &Typed) -> Vec<(&'static s
     };
     let [one, other] = names.map(|name| look_up::commit(service, bot, typed.get(name)));
     let patches = ["base_patch", "experiment_patch"];
-    let [first, second] = patches.map(|name| look_up::patch(service, view, typed.get(name)));
+    let [first, second] = patches.map(|name| look_up::patch(service, typed.get(name)));
     let (one, other, first, second) = tokio::join!(one, other, first, second);
     vec![
         (names[0], one),
@@ -215,13 +215,9 @@ pub(super) async fn commit(State(service): State<Service>, uri: Uri) -> Result<R
 }
 
 /// GET `/new/patch`: a change at Gerrit, looked up.
-pub(super) async fn patch(
-    State(service): State<Service>,
-    uri: Uri,
-    view: View,
-) -> Result<Response, Problem> {
+pub(super) async fn patch(State(service): State<Service>, uri: Uri) -> Result<Response, Problem> {
     let name = Query::from_uri(&uri)?.take("name").unwrap_or_default();
-    Ok(fragment(&look_up::patch(&service, &view, &name).await))
+    Ok(fragment(&look_up::patch(&service, &name).await))
 }
 
 /// GET `/new/builds`: the commits that a field suggests.

@@ -7,8 +7,7 @@ use pinpoint_core::api::{ExtraArgs, GetPatchRequest};
 
 use super::fields::{ANY, Control, GROUPS, key_of};
 use super::{look_up, patch_name};
-use crate::api::grpc::gateway::arguments;
-use crate::api::grpc::pinpoint::MOST_NAME;
+use crate::api::grpc::fields::MOST_NAME;
 use crate::api::grpc::v2::LEAST_CONFIDENCE;
 use crate::api::grpc::v2::messages::create_job_request::Question;
 use crate::api::grpc::v2::messages::{
@@ -17,6 +16,7 @@ use crate::api::grpc::v2::messages::{
 };
 use crate::api::query::Query;
 use crate::config::{Preset, PresetKind};
+use crate::jobs::extra_args;
 use crate::ui::jobs::KINDS;
 
 /// The most characters of another text.
@@ -291,7 +291,7 @@ impl Typed {
             enable_features: part("enable_features"),
             disable_features: part("disable_features"),
         };
-        arguments(self.get("benchmark"), &extra)
+        extra_args::in_one_line(self.get("benchmark"), &extra)
     }
 
     /// The typed scatter of runs.

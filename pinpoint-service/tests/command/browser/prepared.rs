@@ -182,14 +182,16 @@ async fn failed(store: &JobStore, names: NewJob) -> JobId {
         spec: job.spec,
         ..names
     };
-    let id = store.create(&job).await.unwrap();
-    let lease = store.lease(&id, "test", Duration::from_secs(600));
+    let id = store.jobs().create(&job).await.unwrap();
+    let lease = store.leases().grant(&id, "test", Duration::from_secs(600));
     let lease = lease.await.unwrap();
     for (state, error) in [(JobState::Running, None), (JobState::Failed, Some(HOSTILE))] {
-        let set = store.set_leased_state(&lease, state, error, None::<&Value>);
+        let set = store
+            .leases()
+            .set_state(&lease, state, error, None::<&Value>);
         set.await.unwrap();
     }
-    store.release(&lease).await.unwrap();
+    store.leases().release(&lease).await.unwrap();
     id
 }
 
@@ -207,12 +209,12 @@ async fn announced(store: &JobStore, job: &str) {
         activity: HOSTILE.into(),
     };
     let hour = Duration::from_secs(3600);
-    store.announce(&worker, hour).await.unwrap();
+    store.workers().announce(&worker, hour).await.unwrap();
     let token = NewToken {
         name: "nightly <b>".into(),
         user: whoami::username().unwrap_or_else(|_| "nobody".into()),
         rights: vec!["see".into()],
         expires: None,
     };
-    store.create_token(&token, None).await.unwrap();
+    store.tokens().create(&token, None).await.unwrap();
 }

@@ -24,7 +24,7 @@ async fn end_session(team: &Team, visitor: &mut Visitor) {
     let secret = team.session(visitor);
     let state_dir = team.scene.directory.path().join("state");
     let store = JobStore::open(&state_dir).await.unwrap();
-    store.end_session(&secret, None).await.unwrap();
+    store.sessions().end(&secret, None).await.unwrap();
     store.close().await;
 }
 

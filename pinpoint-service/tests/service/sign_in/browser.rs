@@ -284,10 +284,18 @@ async fn a_callback_belongs_to_one_sign_in_of_one_browser() {
         assert_eq!(browser.call_back(&good).await, 303);
     }
     // The session before has ended with the new one of the same browser alone.
-    assert!(world.store.find_session(&session).await.unwrap().is_some());
+    assert!(
+        world
+            .store
+            .sessions()
+            .find(&session)
+            .await
+            .unwrap()
+            .is_some()
+    );
     let old = browser.session().unwrap().to_owned();
     assert_eq!(browser.sign_in(&provider, ADA, |_| {}).await, 303);
-    assert!(world.store.find_session(&old).await.unwrap().is_none());
+    assert!(world.store.sessions().find(&old).await.unwrap().is_none());
 }
 
 #[tokio::test]
@@ -343,7 +351,7 @@ async fn what_an_id_token_does_not_say_the_provider_is_asked_for() {
     );
     assert_eq!(browser.sign_in(&provider, "1", without).await, 303);
     let session = browser.session().unwrap();
-    let session = world.store.find_session(session).await.unwrap().unwrap();
+    let session = world.store.sessions().find(session).await.unwrap().unwrap();
     assert_eq!(
         (&*session.user, &*session.groups),
         ("bo@example.org", &["editors".to_owned()][..])
@@ -362,7 +370,11 @@ async fn what_an_id_token_does_not_say_the_provider_is_asked_for() {
             claims.as_object_mut().unwrap().remove(name);
         });
         assert_eq!(found.await, 303, "{name}");
-        let session = world.store.find_session(browser.session().unwrap()).await;
+        let session = world
+            .store
+            .sessions()
+            .find(browser.session().unwrap())
+            .await;
         assert_eq!(session.unwrap().unwrap().groups, ["editors"], "{name}");
     };
     part("groups").await;
@@ -444,7 +456,8 @@ async fn a_sign_in_leads_nowhere_else_and_a_session_ends_by_itself() {
     }
     let ended = world
         .store
-        .begin_session(ADA, &[], Duration::ZERO, None, None)
+        .sessions()
+        .begin(ADA, &[], Duration::ZERO, None, None)
         .await
         .unwrap();
     browser

@@ -45,7 +45,7 @@ async fn a_token_is_made_shown_once_used_and_revoked() {
     let headers = [("authorization", &*bearer)];
     let user = world.send_with("GET", "/pinpoint/v1/user", &headers, &Value::Null);
     assert_eq!(user.await.ok()["email"], EDITOR);
-    let token = world.store.tokens().await.unwrap().remove(0);
+    let token = world.store.tokens().list().await.unwrap().remove(0);
     assert_eq!(
         (&*token.user, &*token.rights),
         (EDITOR, &["see".to_owned()][..])
@@ -70,7 +70,8 @@ async fn a_token_is_made_shown_once_used_and_revoked() {
     assert!(person.get("/account").await.ok().contains("Revoked"));
     let rows = world
         .store
-        .audited(&AuditFilter::default(), 0, 100)
+        .audit()
+        .list(&AuditFilter::default(), 0, 100)
         .await
         .unwrap();
     assert!(!serde_json::to_string(&rows).unwrap().contains(&secret));
@@ -113,7 +114,7 @@ async fn a_token_has_no_more_rights_than_its_maker_and_no_later_end() {
     let form = "name=more&may_see=on&days=7";
     let refused = world.answer(request.body(form.into()).unwrap()).await;
     refused.fails(403, 7);
-    assert_eq!(world.store.tokens().await.unwrap().len(), 1);
+    assert_eq!(world.store.tokens().list().await.unwrap().len(), 1);
 }
 
 #[tokio::test]
@@ -127,7 +128,7 @@ async fn the_token_of_another_is_revoked_by_administrators_alone() {
     let refused = person.post(path, &name).await;
     assert_eq!(refused.status, 403, "{}", refused.text);
     assert_eq!(person.post(path, &[("name", "other")]).await.status, 404);
-    assert_eq!(world.store.tokens().await.unwrap()[0].revoked, None);
+    assert_eq!(world.store.tokens().list().await.unwrap()[0].revoked, None);
     let admin = Person::new(&world, ADMIN).await;
     assert!(
         admin
@@ -137,7 +138,7 @@ async fn the_token_of_another_is_revoked_by_administrators_alone() {
             .contains("bo@example.org viewer")
     );
     assert_eq!(admin.post(path, &name).await.leads_to(), "/admin");
-    assert_ne!(world.store.tokens().await.unwrap()[0].revoked, None);
+    assert_ne!(world.store.tokens().list().await.unwrap()[0].revoked, None);
     let expected = [
         row(EDITOR, "tokens revoke", "permission_denied"),
         row(ADMIN, "tokens revoke", "ok"),
@@ -167,7 +168,7 @@ async fn what_is_wrong_in_a_form_stands_at_its_fields_and_the_form_is_kept() {
         wrong.contains(r#"<option value="365" selected>"#),
         "{wrong}"
     );
-    assert_eq!(world.store.tokens().await.unwrap(), []);
+    assert_eq!(world.store.tokens().list().await.unwrap(), []);
 }
 
 #[tokio::test]
@@ -182,7 +183,8 @@ async fn a_user_has_so_many_tokens_until_one_ends() {
     for number in 0..50 {
         world
             .store
-            .create_token(&token(number), None)
+            .tokens()
+            .create(&token(number), None)
             .await
             .unwrap();
     }
@@ -206,7 +208,7 @@ async fn names_of_tokens_are_text() {
         rights: vec![HOSTILE.into()],
         expires: None,
     };
-    world.store.create_token(&token, None).await.unwrap();
+    world.store.tokens().create(&token, None).await.unwrap();
     let text = get(&world, "/admin?from=&operation=%3Cimg%20src=x%3E%22")
         .await
         .ok();

@@ -18,7 +18,7 @@ async fn log(world: &World, user: &str, operation: &str) {
         result: "ok".into(),
         ..AuditEntry::default()
     };
-    world.store.audit(&entry).await.unwrap();
+    world.store.audit().append(&entry).await.unwrap();
 }
 
 #[tokio::test]

@@ -67,11 +67,21 @@ async fn bots_and_workers_show_what_they_do_and_what_waits_for_them() {
     let job = JobId::parse(&id).unwrap();
     let hour = Duration::from_secs(3600);
     let busy = worker("rack-1", "lab", Some(job));
-    world.store.announce(&busy, hour).await.unwrap();
+    world.store.workers().announce(&busy, hour).await.unwrap();
     let gone = worker("rack-2", "lab", None);
-    world.store.announce(&gone, Duration::ZERO).await.unwrap();
+    world
+        .store
+        .workers()
+        .announce(&gone, Duration::ZERO)
+        .await
+        .unwrap();
     let hostile = worker(HOSTILE, HOSTILE, None);
-    world.store.announce(&hostile, hour).await.unwrap();
+    world
+        .store
+        .workers()
+        .announce(&hostile, hour)
+        .await
+        .unwrap();
     let link = format!(r#"<a href="/jobs/{id}">"#);
     let queue = r#"href="/?bot=lab&amp;state=pending""#;
 
@@ -128,7 +138,7 @@ async fn the_noise_and_the_offset_of_machines_are_measured_from_past_runs() {
     let hour = Duration::from_secs(3600);
     for name in ["rack-1", "rack-2", "rack-3"] {
         let worker = worker(name, "lab", None);
-        world.store.announce(&worker, hour).await.unwrap();
+        world.store.workers().announce(&worker, hour).await.unwrap();
     }
     let shown = async || rows(&get(&world, "/workers").await.ok(), "machines");
     let unmeasured = |name: &str| {

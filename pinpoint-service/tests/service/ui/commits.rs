@@ -30,7 +30,11 @@ async fn a_commit_leads_to_the_jobs_that_it_has_to_do_with() {
     assert!(!get(&world, &path).await.ok().contains(&link));
     let job = JobId::parse(&id).unwrap();
     let set = async |state, outcome| {
-        let set = world.store.set_state(&job, state, None, outcome).await;
+        let set = world
+            .store
+            .jobs()
+            .set_state(&job, state, None, outcome)
+            .await;
         set.unwrap();
     };
     set(JobState::Running, None).await;

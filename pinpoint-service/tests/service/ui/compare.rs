@@ -108,7 +108,7 @@ async fn a_job_that_can_not_be_read_is_shown_as_far_as_it_can_be() {
             benchmark: "parsing".into(),
             ..unreadable
         };
-        let id = world.store.create(&unreadable).await.unwrap();
+        let id = world.store.jobs().create(&unreadable).await.unwrap();
         for jobs in [format!("{id},{whole}"), format!("{whole},{id}")] {
             let page = get(&world, &format!("/compare?jobs={jobs}")).await.ok();
             for shown in ["Since Monday", "parsing", "be shown in full", "time"] {

@@ -82,9 +82,9 @@ fn probabilities(page: &str) -> Vec<f64> {
 async fn the_posterior_of_each_moment_is_that_of_the_machine() {
     let world = World::new("ada").await;
     let id = ended(&world, bisection(), slower).await;
-    let mut journal = world.store.journal(&id).await.unwrap();
+    let mut journal = world.store.journals().open(&id).await.unwrap();
     let records = journal.records().await.unwrap();
-    let job = world.store.get(id.as_str()).await.unwrap();
+    let job = world.store.jobs().get(&id).await.unwrap();
     let mut engine = Engine::new(journal.job(), machine_of(&job, false).unwrap());
     let mut seen = 0;
     for at in 0..=records.len() {
@@ -396,7 +396,7 @@ async fn the_past_shows_what_was_known_then() {
         let cost = page.split(">Cost</th>").nth(1).unwrap();
         text_of(cost.split("</td>").next().unwrap())
     };
-    let job = world.store.get(id.as_str()).await.unwrap();
+    let job = world.store.jobs().get(&id).await.unwrap();
     assert!(cost(&now).starts_with(&format!("{} runs, ", job.runs)));
     assert_ne!(cost(&past), cost(&now));
     let at_first = page(&world, &id, "?at=0").await;
@@ -535,7 +535,7 @@ async fn a_job_of_a_newer_version_is_shown_as_far_as_it_can_be() {
         spec: json!({ "version": 7 }),
         ..names()
     };
-    let newer = world.store.create(&newer).await.unwrap();
+    let newer = world.store.jobs().create(&newer).await.unwrap();
     let spec = PairwiseSpec {
         pairs: 6,
         ..PairwiseSpec::new(commit(0), commit(1))
@@ -556,7 +556,7 @@ async fn a_job_that_was_purged_is_not_found() {
     let world = World::new("ada").await;
     let id = ended(&world, bisection(), slower).await;
     assert!(page(&world, &id, "").await.contains("culprit found"));
-    let purged = world.store.purge(i64::MAX, 10).await.unwrap();
+    let purged = world.store.jobs().purge(i64::MAX, 10).await.unwrap();
     assert_eq!(purged, std::slice::from_ref(&id));
     for path in ["", "/journal.jsonl", "/files/builds/a.log"] {
         let gone = get(&world, &format!("/jobs/{id}{path}")).await;
@@ -581,7 +581,7 @@ async fn a_journal_is_a_file_of_lines() {
         .lines()
         .map(|line| serde_json::from_str::<Value>(line).unwrap());
     let lines: Vec<_> = lines.collect();
-    let mut journal = world.store.journal(&id).await.unwrap();
+    let mut journal = world.store.journals().open(&id).await.unwrap();
     assert_eq!(lines.len(), journal.records().await.unwrap().len());
     let numbers: Vec<_> = lines
         .iter()
@@ -599,12 +599,14 @@ async fn an_output_is_given_and_nothing_else_of_the_job_is() {
     let world = World::new("ada").await;
     let id = world
         .store
+        .jobs()
         .create(&NewJob::new(bisection()).unwrap())
         .await
         .unwrap();
     let lease = world
         .store
-        .lease(&id, "test", std::time::Duration::from_secs(600));
+        .leases()
+        .grant(&id, "test", std::time::Duration::from_secs(600));
     let lease = lease.await.unwrap();
     let store = &world.store;
     for (name, content) in [
@@ -613,7 +615,8 @@ async fn an_output_is_given_and_nothing_else_of_the_job_is() {
         ("patch", "secret"),
     ] {
         store
-            .append_file(
+            .files()
+            .append(
                 &lease,
                 &KnownFile {
                     name: name.into(),
@@ -626,7 +629,8 @@ async fn an_output_is_given_and_nothing_else_of_the_job_is() {
             .unwrap();
     }
     store
-        .set_leased_state(&lease, JobState::Running, None, None)
+        .leases()
+        .set_state(&lease, JobState::Running, None, None)
         .await
         .unwrap();
     let file = get(&world, &format!("/jobs/{id}/files/builds/ab-1.log")).await;

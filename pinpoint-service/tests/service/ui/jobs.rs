@@ -62,16 +62,16 @@ async fn what_was_not_made_by_a_request_can_not_be_made_again() {
         name: "By hand".into(),
         ..NewJob::default()
     };
-    world.store.create(&of_command).await.unwrap();
+    world.store.jobs().create(&of_command).await.unwrap();
     // A name is not a request.
     let mut of_fields = of_command.clone();
     of_fields.name = "\"request\":{\"story\":\"small\"}".into();
     of_fields.config = json!({ "request": null, "name": of_fields.name });
-    world.store.create(&of_fields).await.unwrap();
+    world.store.jobs().create(&of_fields).await.unwrap();
     // Chromium's API takes more arguments than ours gives back.
     let mut of_chromium = of_command.clone();
     of_chromium.config = json!({ "request": { "extraArgs": "--flag" } });
-    world.store.create(&of_chromium).await.unwrap();
+    world.store.jobs().create(&of_chromium).await.unwrap();
     let id = made(&world, "Since Monday").await;
     let list = get(&world, "/?size=25").await.ok();
     assert_eq!(list.matches("<tr data-job").count(), 4);
@@ -433,7 +433,10 @@ async fn jobs_are_sorted_by_story_by_bug_and_by_result() {
             Some(json!({ "status": "no_regression" })),
         ),
     ] {
-        let set = world.store.set_state(&two, state, None, outcome.as_ref());
+        let set = world
+            .store
+            .jobs()
+            .set_state(&two, state, None, outcome.as_ref());
         set.await.unwrap();
     }
     for (sort, expected) in [

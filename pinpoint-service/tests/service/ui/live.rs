@@ -43,17 +43,21 @@ async fn begun(world: &World, spec: impl Into<JobSpec>) -> (JobId, Lease, Vec<Re
     let spec = spec.into();
     // One commit in the middle does not build.
     let other = ended_with(world, spec.clone(), runs, &[8], NewJob::default()).await;
-    let mut journal = world.store.journal(&other).await.unwrap();
+    let mut journal = world.store.journals().open(&other).await.unwrap();
     let records = journal.records().await.unwrap();
     let id = world
         .store
+        .jobs()
         .create(&NewJob::new(spec).unwrap())
         .await
         .unwrap();
-    let lease = world.store.lease(&id, "test", Duration::from_secs(600));
+    let lease = world
+        .store
+        .leases()
+        .grant(&id, "test", Duration::from_secs(600));
     let lease = lease.await.unwrap();
     let state = JobState::Running;
-    let running = world.store.set_leased_state(&lease, state, None, None);
+    let running = world.store.leases().set_state(&lease, state, None, None);
     running.await.unwrap();
     (id, lease, records)
 }
@@ -93,7 +97,7 @@ async fn at_every_record_what_is_kept_shows_what_a_replay_of_the_whole_journal_s
     let specs: [JobSpec; 3] = [bisection().into(), finder.into(), pairs.into()];
     for spec in specs {
         let (id, lease, records) = begun(&world, spec).await;
-        let mut journal = world.store.leased_journal(&lease).await.unwrap();
+        let mut journal = world.store.journals().open_leased(&lease).await.unwrap();
         // In ones, and now and then more.
         let mut rest = &records[..];
         let mut before = String::new();
@@ -129,7 +133,7 @@ async fn at_every_record_what_is_kept_shows_what_a_replay_of_the_whole_journal_s
 async fn records_that_are_withdrawn_are_not_kept() {
     let world = World::new("ada").await;
     let (id, lease, records) = begun(&world, bisection()).await;
-    let mut journal = world.store.leased_journal(&lease).await.unwrap();
+    let mut journal = world.store.journals().open_leased(&lease).await.unwrap();
     journal.append_all(&records[..9]).await.unwrap();
     let before = fragment(&world, &id, "").await;
     journal
@@ -137,12 +141,12 @@ async fn records_that_are_withdrawn_are_not_kept() {
         .await
         .unwrap();
     let state = JobState::Canceled;
-    let canceled = world.store.set_leased_state(&lease, state, None, None);
+    let canceled = world.store.leases().set_state(&lease, state, None, None);
     canceled.await.unwrap();
-    world.store.release(&lease).await.unwrap();
+    world.store.leases().release(&lease).await.unwrap();
     let canceled = fragment(&world, &id, "").await;
     assert!(!canceled.contains("data-live"), "{canceled}");
-    world.store.resume(&id, None, None).await.unwrap();
+    world.store.jobs().resume(&id, None, None).await.unwrap();
     let resumed = fragment(&world, &id, "").await;
     let replayed = fragment(&world.other().await, &id, "").await;
     assert_eq!(steady(&resumed), steady(&replayed));
@@ -236,7 +240,7 @@ fn inner(page: &str) -> String {
 async fn those_who_follow_a_page_come_to_what_the_page_shows() {
     let world = World::new("ada").await;
     let (id, lease, records) = begun(&world, bisection()).await;
-    let mut journal = world.store.leased_journal(&lease).await.unwrap();
+    let mut journal = world.store.journals().open_leased(&lease).await.unwrap();
     journal.append_all(&records[..4]).await.unwrap();
     let page = fragment(&world, &id, "").await;
     let path = live(&page);
@@ -281,7 +285,7 @@ async fn those_who_follow_a_page_come_to_what_the_page_shows() {
     assert_eq!(told, back.next().await.unwrap());
     assert!(told.1["html"].as_str().unwrap().contains("data-same"));
     // Parts that depend on the viewer are requested, and so is the end.
-    world.store.pause(&id, None).await.unwrap();
+    world.store.jobs().pause(&id, None).await.unwrap();
     let looked = async |follower: &mut Follower| {
         loop {
             let (name, _) = follower.next().await.unwrap();
@@ -293,12 +297,13 @@ async fn those_who_follow_a_page_come_to_what_the_page_shows() {
     looked(&mut at_it).await;
     let mut late = Follower::at(&world, &address).await;
     looked(&mut late).await;
-    world.store.resume(&id, None, None).await.unwrap();
+    world.store.jobs().resume(&id, None, None).await.unwrap();
     looked(&mut at_it).await;
     let state = JobState::Failed;
     let failed = world
         .store
-        .set_leased_state(&lease, state, Some("no"), None);
+        .leases()
+        .set_state(&lease, state, Some("no"), None);
     failed.await.unwrap();
     looked(&mut at_it).await;
     assert_eq!(at_it.next().await, None);

@@ -20,7 +20,8 @@ impl<'a> Person<'a> {
         let length = Duration::from_secs(600);
         let session = world
             .store
-            .begin_session(user, &[], length, None, None)
+            .sessions()
+            .begin(user, &[], length, None, None)
             .await
             .unwrap();
         let session = session.as_str().to_owned();

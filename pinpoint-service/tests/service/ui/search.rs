@@ -52,7 +52,7 @@ async fn each_run_of_a_search_is_a_square_that_leads_to_all_about_it() {
     let page = get(&world, &path).await.ok();
     let runs = section(&page, "runs");
     let squares = |shape: &str| runs.matches(&format!(">{shape}</a>")).count();
-    let job = world.store.get(id.as_str()).await.unwrap();
+    let job = world.store.jobs().get(&id).await.unwrap();
     assert_eq!(squares("✕"), 1, "{runs}");
     assert_eq!((squares("■") + squares("✕")) as u64, job.runs);
     // A group for each commit, with its name, in order.

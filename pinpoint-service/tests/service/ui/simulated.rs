@@ -93,18 +93,22 @@ pub(super) async fn ended_with(
         spec: job.spec,
         ..names
     };
-    let id = world.store.create(&job).await.unwrap();
-    let lease = world.store.lease(&id, "test", Duration::from_secs(600));
+    let id = world.store.jobs().create(&job).await.unwrap();
+    let lease = world
+        .store
+        .leases()
+        .grant(&id, "test", Duration::from_secs(600));
     let lease = lease.await.unwrap();
     let running = world
         .store
-        .set_leased_state(&lease, JobState::Running, None, None);
+        .leases()
+        .set_state(&lease, JobState::Running, None, None);
     running.await.unwrap();
     let numbers = Numbers {
         runs,
         broken: broken.to_vec(),
     };
-    let mut journal = world.store.leased_journal(&lease).await.unwrap();
+    let mut journal = world.store.journals().open_leased(&lease).await.unwrap();
     let machine = JobMachine::new(spec).unwrap();
     let never = std::future::pending();
     let done = drive(machine, &numbers, &mut journal, &numbers, never).await;
@@ -114,9 +118,10 @@ pub(super) async fn ended_with(
     let (state, outcome) = (result.state(), serde_json::to_value(&result).unwrap());
     let ended = world
         .store
-        .set_leased_state(&lease, state, None, Some(&outcome));
+        .leases()
+        .set_state(&lease, state, None, Some(&outcome));
     ended.await.unwrap();
-    world.store.release(&lease).await.unwrap();
+    world.store.leases().release(&lease).await.unwrap();
     id
 }
 

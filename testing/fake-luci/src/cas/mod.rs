@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use crate::State;
+use crate::services::State;
 
 /// The instance that has them.
 pub const INSTANCE: &str = "projects/chrome-swarming/instances/default_instance";

@@ -19,7 +19,7 @@ use self::messages::{
     GetTreeRequest, GetTreeResponse, ServerCapabilities, digest_function,
 };
 use super::INSTANCE;
-use crate::FakeLuci;
+use crate::services::FakeLuci;
 
 mod messages {
     //! The messages and the server, generated from the `.proto` files of the client.

@@ -1,7 +1,8 @@
 //! The work of bots in the course of time.
 
 use super::trace;
-use crate::{State, cas};
+use crate::cas;
+use crate::services::State;
 
 /// A task takes this long, and up to as much again.
 const SHORTEST_TASK: u64 = 120_000;

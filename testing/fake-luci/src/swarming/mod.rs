@@ -11,9 +11,10 @@ use self::requests::{
     BatchGetResult, CancelTask, CasReference, ListBotTasks, ListBots, ListTasks, NewTask,
     Properties, StringPair,
 };
+use crate::cas;
 use crate::clock::timestamp;
 use crate::prpc::{INVALID_ARGUMENT, PERMISSION_DENIED, Refusal, UNIMPLEMENTED, not_found, read};
-use crate::{FakeLuci, State, cas};
+use crate::services::{FakeLuci, State};
 
 pub use self::bots::{Bot, Task};
 

@@ -34,6 +34,7 @@ use gix_object::{FindExt, FindHeader};
 use pinpoint_midpoint::HistoryError;
 
 use super::objects::{self, Objects};
+use crate::git::remote_url::RemoteUrl;
 use crate::git::repository::Repository;
 use crate::process::sync::locked;
 
@@ -72,9 +73,12 @@ struct Newer {
 }
 
 impl Commits {
-    pub(super) fn open(repository: &Repository) -> Result<Self, HistoryError> {
-        let mirror = repository.mirror();
-        let name = &*mirror.map_or_else(|| repository.name(), |mirror| mirror.url().to_string());
+    /// Reads those of a repository, or of the mirror of a URL.
+    pub(super) fn open(
+        repository: &Repository,
+        mirrored: Option<&RemoteUrl>,
+    ) -> Result<Self, HistoryError> {
+        let name = &*mirrored.map_or_else(|| repository.name(), RemoteUrl::to_string);
         let git_dir = repository.common_dir();
         let store = objects::open(repository).map_err(|error| unreadable(name, error))?;
         let hash = store.object_hash();
@@ -105,7 +109,7 @@ impl Commits {
         }
         Ok(Self {
             name: name.into(),
-            is_mirror: mirror.is_some(),
+            is_mirror: mirrored.is_some(),
             git_dir: git_dir.into(),
             indexed: graph.as_ref().map_or(0, Graph::num_commits),
             store,
@@ -152,7 +156,7 @@ impl Commits {
             revision: revision.into(),
             hint: match self.is_mirror {
                 true => "push it there",
-                false => crate::git::repository::fetch_hint(self.shallow),
+                false => crate::git::repository_error::fetch_hint(self.shallow),
             }
             .into(),
         }

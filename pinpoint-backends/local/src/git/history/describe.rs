@@ -6,9 +6,9 @@ use pinpoint_core::{CombinedCommit, Commit};
 use pinpoint_midpoint::{HistoryError, MidpointError};
 
 use super::{LocalHistory, LocalRepositories};
+use crate::blocking::blocking;
 use crate::error::LocalError;
-use crate::git::repository::RepositoryError;
-use crate::process::sync::blocking;
+use crate::git::repository_error::RepositoryError;
 
 impl LocalRepositories {
     /// A state with author, date and subject of each of its commits.
@@ -51,10 +51,7 @@ impl LocalRepositories {
                 .iter()
                 .map(|commit| commit.newest().to_owned())
                 .collect();
-            let known = match (
-                describe(&history, &hashes).await,
-                history.repository().mirror(),
-            ) {
+            let known = match (describe(&history, &hashes).await, history.mirror()) {
                 (Err(LocalError::Repository(RepositoryError::Git { .. })), Some(mirror)) => {
                     for hash in &hashes {
                         mirror.bring(hash, None).await?;

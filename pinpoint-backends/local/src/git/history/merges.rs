@@ -22,7 +22,8 @@ use gix_hash::ObjectId;
 use gix_object::{Exists, FindExt, Kind, Write};
 
 use super::objects::Objects;
-use crate::git::repository::{self, Repository};
+use crate::git::git_command;
+use crate::git::repository::Repository;
 use crate::process::sync::locked;
 
 type Error = Box<dyn std::error::Error + Send + Sync>;
@@ -114,7 +115,7 @@ fn merged_tree(
         &commit,
         &merged,
     ];
-    let mut command = repository::git(ours);
+    let mut command = git_command::git(ours);
     command
         .args(["-c", "core.attributesFile=/dev/null"])
         .args(arguments)
@@ -126,7 +127,7 @@ fn merged_tree(
         // Where the user's history ends, merging must stop, too.
         command.env("GIT_SHALLOW_FILE", shallow);
     }
-    let output = repository::run(&mut command)?;
+    let output = git_command::run(&mut command)?;
     match output.status.code() {
         Some(0) => {
             let tree = output.stdout.split(|byte| *byte == b'\n').next();
@@ -134,8 +135,8 @@ fn merged_tree(
         }
         Some(1) => Ok(None),
         // This git is too old to try the merge: the two count as conflicting.
-        _ if repository::is_older_than(MERGES_SINCE)? => Ok(None),
-        _ => Err(repository::failed(&arguments, ours, &output).into()),
+        _ if git_command::is_older_than(MERGES_SINCE)? => Ok(None),
+        _ => Err(git_command::failed(&arguments, ours, &output).into()),
     }
 }
 

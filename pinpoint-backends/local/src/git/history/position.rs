@@ -13,7 +13,8 @@ use gix_object::FindExt;
 use pinpoint_midpoint::HistoryError;
 
 use super::commits::Walk;
-use super::{Inner, line};
+use super::line;
+use super::local_history::Inner;
 
 const FOOTER: &str = "Cr-Commit-Position: ";
 /// Commits in a row without a number that are skipped. After more of them, numbers are assumed to

@@ -11,12 +11,14 @@ use pinpoint_midpoint::{History, HistoryError, Repositories};
 
 use super::commits::unreadable;
 use super::{LocalHistory, url};
-use crate::build::build_steps::BuildSteps;
+use crate::blocking::blocking;
 use crate::error::LocalError;
-use crate::git::mirrors::Mirrors;
+use crate::git::git_command;
+use crate::git::mirrors::{FetchingBuild, LocatedRepository, Mirrors};
 use crate::git::remote_url::RemoteUrl;
-use crate::git::repository::{self, Repository, RepositoryError};
-use crate::process::sync::{blocking, locked};
+use crate::git::repository::Repository;
+use crate::git::repository_error::RepositoryError;
+use crate::process::sync::locked;
 
 /// The repositories that are available locally, looked for in this order:
 ///
@@ -43,7 +45,7 @@ use crate::process::sync::{blocking, locked};
 pub struct LocalRepositories(Arc<Inner>);
 
 struct Inner {
-    main: Repository,
+    main: LocatedRepository,
     /// The repositories that the user named, by URL in normal form.
     named: Vec<(String, PathBuf)>,
     /// Present where the job was created elsewhere.
@@ -78,13 +80,13 @@ impl LocalRepositories {
     ) -> Self {
         let named = named.into_iter();
         let named = named.map(|(url, place)| (url::normal_form(&url), place));
-        Self::with(main, named.collect(), None, state_dir)
+        Self::with(main.into(), named.collect(), None, state_dir)
     }
 
     /// The repositories of a job that was created elsewhere: `urls` by its names for them, of which
     /// `main_name` is that of the main one.
     pub(crate) fn elsewhere(
-        main: Repository,
+        main: LocatedRepository,
         main_name: String,
         urls: BTreeMap<String, String>,
         mirrors: Mirrors,
@@ -99,7 +101,7 @@ impl LocalRepositories {
     }
 
     fn with(
-        main: Repository,
+        main: LocatedRepository,
         named: Vec<(String, PathBuf)>,
         elsewhere: Option<Elsewhere>,
         state_dir: &Path,
@@ -123,13 +125,13 @@ impl LocalRepositories {
     pub(crate) async fn locate(
         &self,
         repository: &str,
-        build: Option<&BuildSteps<'_>>,
-    ) -> Result<Option<Repository>, LocalError> {
+        build: Option<&dyn FetchingBuild>,
+    ) -> Result<Option<LocatedRepository>, LocalError> {
         match self.0.find(repository, &url::normal_form(repository)) {
             Some(RepositoryLocation::Main) => Ok(Some(self.0.main.clone())),
             Some(RepositoryLocation::Directory(place)) => {
                 let place = place.clone();
-                blocking((), move || Ok(Some(Repository::discover(&place)?))).await
+                blocking((), move || Ok(Some(Repository::discover(&place)?.into()))).await
             }
             Some(RepositoryLocation::Url(url)) => {
                 let Some(Elsewhere { mirrors, .. }) = &self.0.elsewhere else {
@@ -144,7 +146,7 @@ impl LocalRepositories {
     /// The repository of this name, if it is available without fetching it.
     pub(crate) fn located(&self, repository: &str) -> Option<Repository> {
         match self.0.find(repository, &url::normal_form(repository))? {
-            RepositoryLocation::Main => Some(self.0.main.clone()),
+            RepositoryLocation::Main => Some(self.0.main.repository.clone()),
             RepositoryLocation::Directory(place) => Repository::discover(place).ok(),
             RepositoryLocation::Url(_) => None,
         }
@@ -165,7 +167,7 @@ impl LocalRepositories {
     /// The main repository's clones of submodules, of any depth, by their directories.
     pub(crate) fn submodules(&self) -> Vec<PathBuf> {
         let mut found = Vec::new();
-        let mut open = vec![(self.0.main.common_dir().to_owned(), 0)];
+        let mut open = vec![(self.0.main.repository.common_dir().to_owned(), 0)];
         while let Some((git_dir, depth)) = open.pop() {
             if depth < DEEPEST {
                 let below = clones(&git_dir);
@@ -214,7 +216,7 @@ impl LocalRepositories {
             Err(error) => return Err(unreadable(repository, error)),
         };
         let inner = Arc::clone(&self.0);
-        match blocking((), move || Ok(inner.keep(key, &clone))).await {
+        match blocking((), move || Ok(inner.keep(key, clone))).await {
             Ok(history) => history,
             Err(error) => Err(unreadable(repository, error)),
         }
@@ -239,15 +241,15 @@ impl Repositories for LocalRepositories {
                 .map(|(identity, name)| (name, identity))
                 .collect())
         });
-        let main = self.0.main.path().to_string_lossy();
+        let main = self.0.main.repository.path().to_string_lossy();
         identities.await.map_err(|error| unreadable(&main, error))
     }
 }
 
 impl Inner {
     /// Opens the history of a repository, and keeps it for the next question.
-    fn keep(&self, key: String, clone: &Repository) -> Result<LocalHistory, HistoryError> {
-        let history = LocalHistory::open(clone, &self.state_dir)?;
+    fn keep(&self, key: String, clone: LocatedRepository) -> Result<LocalHistory, HistoryError> {
+        let history = LocalHistory::open_located(clone, &self.state_dir)?;
         let mut open = locked(&self.open);
         open.push_back((key, history.clone()));
         if open.len() > LocalRepositories::OPEN {
@@ -275,8 +277,8 @@ impl Inner {
 
     fn known(&self) -> &KnownLocations {
         self.known.get_or_init(|| match &self.elsewhere {
-            None => KnownLocations::around(&self.main, &self.named),
-            Some(elsewhere) => KnownLocations::elsewhere(&self.main, elsewhere),
+            None => KnownLocations::around(&self.main.repository, &self.named),
+            Some(elsewhere) => KnownLocations::elsewhere(&self.main.repository, elsewhere),
         })
     }
 
@@ -286,7 +288,9 @@ impl Inner {
         let place = match self.find(name, &key) {
             None => return key,
             Some(RepositoryLocation::Url(url)) => return url::normal_form(url),
-            Some(RepositoryLocation::Main) => return git_dir_name(self.main.common_dir()),
+            Some(RepositoryLocation::Main) => {
+                return git_dir_name(self.main.repository.common_dir());
+            }
             Some(RepositoryLocation::Directory(place)) => place,
         };
         // The user may have named a work tree, or a directory in one.
@@ -457,9 +461,9 @@ impl Cloned {
     fn read(git_dir: &Path) -> Self {
         let config = git_dir.join("config");
         // As a file, independent of its repository.
-        let mut command = repository::git(Path::new("/"));
+        let mut command = git_command::git(Path::new("/"));
         command.args(LIST).arg("--file").arg(config);
-        let output = repository::run(&mut command).ok();
+        let output = git_command::run(&mut command).ok();
         let output = output.filter(|output| output.status.success());
         Self {
             config: output.map_or_else(Vec::new, |output| {

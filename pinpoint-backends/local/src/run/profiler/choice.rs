@@ -147,7 +147,7 @@ pub fn profiler_facts(config: &LocalConfig) -> ProfilerFacts {
     ProfilerFacts {
         command: config.command.clone(),
         // In the user's checkout; a build may also make it.
-        script: started::script(&config.repository, &config.command),
+        script: script_of(config),
         has_perf,
         perf_refused: has_perf && perf::check().is_err(),
         has_valgrind: is_installed(VALGRIND),
@@ -178,12 +178,17 @@ impl Profiler {
             Self::Perf | Self::PerfDwarf => perf::check(),
             Self::Samply => samply::check(),
             Self::Go => {
-                let script = started::script(&config.repository, &config.command);
+                let script = script_of(config);
                 go::check(&config.command, script.as_deref())
             }
             _ => Ok(()),
         }
     }
+}
+
+/// The script that the benchmark is, in the user's checkout.
+fn script_of(config: &LocalConfig) -> Option<String> {
+    started::script(config.repository.path()?, &config.command)
 }
 
 pub(super) fn is_installed(program: &str) -> bool {

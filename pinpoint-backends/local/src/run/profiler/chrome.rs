@@ -13,7 +13,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::process::Command;
 
-use super::set;
+use crate::process::environment::value_for;
 
 /// The browsers, by the names of their programs.
 const BROWSERS: [&str; 8] = [
@@ -102,13 +102,13 @@ fn stand_in(real: &str) -> String {
 pub(super) fn set_environment(place: &Path, command: &mut Command) {
     let stand_ins = place.join(STAND_INS);
     let mut path = stand_ins.clone().into_os_string();
-    if let Some(before) = set(command, "PATH") {
+    if let Some(before) = value_for(command, "PATH") {
         path.push(":");
         path.push(before);
     }
     command.env("PATH", path);
     for variable in VARIABLES {
-        if let Some(browser) = set(command, variable).filter(|it| !it.is_empty()) {
+        if let Some(browser) = value_for(command, variable).filter(|it| !it.is_empty()) {
             command.env(format!("{BEFORE}{variable}"), browser);
             command.env(variable, stand_ins.join(variable));
         }
@@ -119,8 +119,8 @@ pub(super) fn set_environment(place: &Path, command: &mut Command) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::recording::write_scripts;
     use super::super::tests::words;
-    use super::super::write_scripts;
     use super::*;
 
     #[test]

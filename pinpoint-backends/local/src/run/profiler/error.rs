@@ -2,7 +2,7 @@
 
 use std::io;
 
-use super::Profiler;
+use super::tool::Profiler;
 
 /// A profiler can't be used.
 #[derive(Debug, thiserror::Error)]

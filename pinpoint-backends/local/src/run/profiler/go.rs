@@ -8,8 +8,9 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::Command;
 
+use super::error::ProfilerError;
 use super::started::{base_name, commands};
-use super::{ProfilerError, set};
+use crate::process::environment::value_for;
 
 /// The name of the program that executes tests.
 pub(super) const EXECUTOR: &str = "execute";
@@ -66,7 +67,7 @@ pub(super) fn command(place: &Path, program: &Path, mut arguments: Vec<OsString>
 
 /// The user's options stay. Results that Go keeps from runs without a profile do not count.
 pub(super) fn set_environment(place: &Path, command: &mut Command) {
-    let before = set(command, VARIABLE).unwrap_or_default();
+    let before = value_for(command, VARIABLE).unwrap_or_default();
     let mut options = before.clone();
     if !before.is_empty() {
         options.push(" ");
@@ -120,7 +121,7 @@ mod tests {
         let mut command = Command::new("go");
         command.env(VARIABLE, "-mod=vendor");
         set_environment(Path::new("/a b"), &mut command);
-        let options = set(&command, VARIABLE).unwrap();
+        let options = value_for(&command, VARIABLE).unwrap();
         assert_eq!(options, "-mod=vendor '-exec=\"/a b/execute\"' -count=1");
     }
 }

@@ -11,7 +11,8 @@ use std::sync::{Mutex, PoisonError};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-use crate::build::workspace::CleanReport;
+use super::recording::all_in;
+use crate::build::shrink::CleanReport;
 use crate::error::LocalError;
 use crate::process::files::{self, Mode};
 
@@ -173,7 +174,7 @@ pub fn kept_profiles(job_dir: &Path, run: &str) -> Result<Vec<PathBuf>, LocalErr
     if !place.is_dir() {
         return Ok(Vec::new());
     }
-    super::all_in(&place)
+    all_in(&place)
 }
 
 /// Removes the profiles of all jobs that no process works on.

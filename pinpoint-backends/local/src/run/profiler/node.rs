@@ -9,7 +9,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use super::set;
+use crate::process::environment::value_for;
 
 /// The name of the module.
 pub(super) const HOOK: &str = "hook.cjs";
@@ -64,7 +64,7 @@ if (threads.isMainThread) {
 ";
 
 pub(super) fn set_environment(place: &Path, command: &mut Command) {
-    let before = set(command, VARIABLE);
+    let before = value_for(command, VARIABLE);
     let before = before.as_ref().map(|before| before.to_string_lossy());
     command.env(VARIABLE, options(&place.join(HOOK), before.as_deref()));
 }
@@ -131,7 +131,7 @@ mod tests {
             let said = String::from_utf8_lossy(&ended.stdout);
             assert!(said.contains("ended"), "{ending}: {ended:?}");
             let mut found = 0;
-            for path in super::super::all_in(place.path()).unwrap() {
+            for path in super::super::recording::all_in(place.path()).unwrap() {
                 if path.extension().is_some_and(|it| it == "cpuprofile") {
                     let profile = std::fs::read_to_string(&path).unwrap();
                     found += usize::from(profile.contains(function));

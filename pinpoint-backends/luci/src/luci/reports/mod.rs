@@ -4,13 +4,13 @@
 //! ```no_run
 //! # use std::path::Path;
 //! # use pinpoint_luci::google::{Secret, TokenSource};
-//! # use pinpoint_luci::luci::{LuciConfig, Reports, Subject};
+//! # use pinpoint_luci::luci::{LuciConfig, Reports, ReportSubject};
 //! # async fn example(config: &LuciConfig, result: &pinpoint_core::job::JobResult, job_dir: &Path)
 //! # -> Result<(), Box<dyn std::error::Error>> {
 //! let source: TokenSource = "metadata".parse()?;
 //! let key = std::env::var("KEY_OF_THE_ISSUE_TRACKER").ok().map(Secret::new);
 //! let reports = Reports::open(config, &source, key)?;
-//! let subject = Subject { bot: "linux-perf", benchmark: "jetstream2", ended: 1_790_000_000_000 };
+//! let subject = ReportSubject { bot: "linux-perf", benchmark: "jetstream2", ended: 1_790_000_000_000 };
 //! for made in reports.make(result, &subject, job_dir).await {
 //!     println!("{}", made?);
 //! }
@@ -39,17 +39,17 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use std::{fmt, io};
 
 use pinpoint_core::JobState;
-use pinpoint_core::job::{BisectionResult, JobResult, NamedCulprit};
+use pinpoint_core::job::{BisectionResult, JobResult};
 use serde::{Deserialize, Serialize};
 use tokio::time::{Instant, sleep, timeout_at};
 
 use self::culprits::Culprits;
 use self::note::{CompletedReports, Note};
-use super::config::{LuciConfig, WantedCharts};
+use super::config::{LuciConfig, RequestedCharts};
 use super::error::LuciError;
 use crate::bigquery::{BigQuery, BigQueryError};
 use crate::google::{Secret, TokenSource, Tokens, Transport, Web, scope};
-use crate::issue_tracker::{About, Change, IssueTracker, TrackerError, comment};
+use crate::issue_tracker::{CommentContext, IssueChange, IssueTracker, TrackerError, comment};
 
 /// The longest that the reports of a job take.
 const REPORTS_TIMEOUT: Duration = Duration::from_secs(600);
@@ -89,7 +89,7 @@ impl ReportSettings {
 
 /// The facts about a job in its row, in addition to its result.
 #[derive(Debug, Clone, Copy)]
-pub struct Subject<'a> {
+pub struct ReportSubject<'a> {
     /// The bot.
     pub bot: &'a str,
     /// The benchmark.
@@ -100,14 +100,14 @@ pub struct Subject<'a> {
 
 /// A completed report.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Reported {
+pub enum CompletedReport {
     /// A comment on this issue.
     Issue(u64),
     /// So many culprits in the table of this name.
     Culprits(usize, String),
 }
 
-impl fmt::Display for Reported {
+impl fmt::Display for CompletedReport {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Issue(issue) => write!(formatter, "commented on issue {issue}"),
@@ -204,8 +204,8 @@ impl Reports {
         Ok(Self {
             settings: settings.clone(),
             chart: match &config.charts {
-                WantedCharts::Named(chart) => Some(chart.clone()),
-                WantedCharts::Only | WantedCharts::Every => None,
+                RequestedCharts::Named(chart) => Some(chart.clone()),
+                RequestedCharts::Only | RequestedCharts::Every => None,
             },
             issue: issue.transpose()?,
             culprits: culprits.transpose()?,
@@ -226,21 +226,20 @@ impl Reports {
     pub async fn make(
         &self,
         result: &JobResult,
-        subject: &Subject<'_>,
+        subject: &ReportSubject<'_>,
         job_dir: &Path,
-    ) -> Vec<Result<Reported, ReportError>> {
+    ) -> Vec<Result<CompletedReport, ReportError>> {
         let Some(found) = told(result) else {
             return Vec::new();
         };
         // The result lacks the metric of a job that did not have to find it.
-        let found = &BisectionResult {
-            chart: found.chart.clone().or_else(|| self.chart.clone()),
-            ..found.clone()
-        };
-        let about = About {
+        let mut found = found.clone();
+        found.chart = found.chart.or_else(|| self.chart.clone());
+        let found = &found;
+        let about = CommentContext {
             bot: subject.bot,
             benchmark: subject.benchmark,
-            unconfirmed: unconfirmed(result),
+            unconfirmed: result.unconfirmed(),
             report: None,
         };
         let last = Instant::now() + REPORTS_TIMEOUT;
@@ -257,27 +256,27 @@ impl Reports {
     async fn tell_issue(
         &self,
         result: &BisectionResult,
-        about: &About<'_>,
+        about: &CommentContext<'_>,
         note: &Note,
         last: Instant,
-    ) -> Option<Result<Reported, ReportError>> {
+    ) -> Option<Result<CompletedReport, ReportError>> {
         let owed = self.issue.as_ref().filter(|_| !note.made().issue);
         let (tracker, issue) = owed?;
         let posted = timeout_at(last, self.comment((tracker, *issue), result, about, note));
         let posted = posted.await;
         let posted = posted.unwrap_or_else(|_| Err(ReportError::TooLong(format!("issue {issue}"))));
         let noted = posted.and_then(|()| note.add(|made| made.issue = true));
-        Some(noted.map(|()| Reported::Issue(*issue)))
+        Some(noted.map(|()| CompletedReport::Issue(*issue)))
     }
 
     /// Inserts the rows of the culprits; `None` without culprits, or where no rows are owed.
     async fn fill_table(
         &self,
         result: &BisectionResult,
-        subject: &Subject<'_>,
+        subject: &ReportSubject<'_>,
         note: &Note,
         last: Instant,
-    ) -> Option<Result<Reported, ReportError>> {
+    ) -> Option<Result<CompletedReport, ReportError>> {
         let owed = self.culprits.as_ref().filter(|_| !note.made().culprits);
         let culprits = owed?;
         let issue = self.issue.as_ref().map(|(_, issue)| *issue);
@@ -287,7 +286,7 @@ impl Reports {
         let added = added.unwrap_or_else(|_| Err(ReportError::TooLong(culprits.whole_name())));
         match added.and_then(|()| note.add(|made| made.culprits = true)) {
             Ok(()) if count == 0 => None,
-            Ok(()) => Some(Ok(Reported::Culprits(count, culprits.whole_name()))),
+            Ok(()) => Some(Ok(CompletedReport::Culprits(count, culprits.whole_name()))),
             Err(error) => Some(Err(error)),
         }
     }
@@ -296,16 +295,16 @@ impl Reports {
         &self,
         (tracker, issue): (&IssueTracker, u64),
         result: &BisectionResult,
-        about: &About<'_>,
+        about: &CommentContext<'_>,
         note: &Note,
     ) -> Result<(), ReportError> {
         let page = self.settings.page.as_ref();
         let page = page.map(|page| page.replace("{job}", &result.job_id));
-        let about = About {
+        let about = CommentContext {
             report: page.as_deref(),
             ..*about
         };
-        let mut change = Change::comment(comment(result, &about));
+        let mut change = IssueChange::comment(comment(result, &about));
         if !result.culprits.is_empty() {
             change.hotlists.clone_from(&self.settings.hotlists);
             change.status.clone_from(&self.settings.status);
@@ -339,19 +338,8 @@ fn now() -> u64 {
     u64::try_from(since.unwrap_or_default().as_millis()).unwrap_or(u64::MAX)
 }
 
-fn unconfirmed(result: &JobResult) -> &[NamedCulprit] {
-    match result {
-        JobResult::CulpritFinder(result) => &result.unconfirmed,
-        JobResult::Bisection(_) | JobResult::Pairwise(_) => &[],
-    }
-}
-
 /// The result of a search that has ended normally.
 fn told(result: &JobResult) -> Option<&BisectionResult> {
-    let search = match result {
-        JobResult::Bisection(search) => search,
-        JobResult::CulpritFinder(result) => &result.search,
-        JobResult::Pairwise(_) => return None,
-    };
-    (result.state() == JobState::Completed).then_some(search)
+    let search = result.bisection();
+    search.filter(|_| result.state() == JobState::Completed)
 }

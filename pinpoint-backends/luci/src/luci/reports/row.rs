@@ -4,7 +4,7 @@ use pinpoint_core::EffectOf;
 use pinpoint_core::job::{BisectionResult, NamedCulprit};
 use serde::{Deserialize, Serialize};
 
-use super::Subject;
+use super::ReportSubject;
 use crate::bigquery::Timestamp;
 use crate::google::timestamp;
 use crate::issue_tracker::places;
@@ -44,7 +44,7 @@ pub(super) struct CulpritRow {
 /// The rows of a result.
 pub(super) fn culprit_rows(
     result: &BisectionResult,
-    subject: &Subject<'_>,
+    subject: &ReportSubject<'_>,
     issue: Option<u64>,
 ) -> Vec<CulpritRow> {
     let culprits = (0..).zip(&result.culprits);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use pinpoint_backends::cas::{Cas, CasError, CasOptions, Digest, Trouble};
+use pinpoint_backends::cas::{Cas, CasError, CasOptions, Digest, TransferError};
 use pinpoint_backends::google::{Backoff, TokenSource, Tokens};
 use pinpoint_core::SplitMix64;
 use tonic::Code;
@@ -114,7 +114,9 @@ async fn content_that_stays_another_is_given_up() {
             panic!("{error}");
         };
         assert_eq!(*tries, 3);
-        assert!(matches!(trouble, Trouble::OtherContent { digest: other, .. } if *other == digest));
+        assert!(
+            matches!(trouble, TransferError::OtherContent { digest: other, .. } if *other == digest)
+        );
     }
 }
 

@@ -10,7 +10,8 @@ use async_trait::async_trait;
 use fake_luci::{DEPENDENCY, FakeLuci, Faults, MAIN};
 use pinpoint_backends::google::{TokenSource, Transport, TransportError};
 use pinpoint_backends::luci::{
-    Benchmark, LuciConfig, ReportError, ReportSettings, Reported, Reports, Subject, WantedCharts,
+    Benchmark, CompletedReport, LuciConfig, ReportError, ReportSettings, ReportSubject, Reports,
+    RequestedCharts,
 };
 use pinpoint_core::bots::Swarming;
 use pinpoint_core::job::JobResult;
@@ -25,7 +26,7 @@ use crate::server::InProcess;
 const ISSUE: u64 = 330_000_007;
 const TABLE: &str = "chromeperf.pinpoint.culprits";
 
-const SUBJECT: Subject<'static> = Subject {
+const SUBJECT: ReportSubject<'static> = ReportSubject {
     bot: "linux-perf",
     benchmark: "speedometer3.crossbench",
     ended: 1_790_000_000_500,
@@ -70,7 +71,7 @@ fn config(settings: ReportSettings) -> LuciConfig {
     };
     let mut config = LuciConfig::new(machines, benchmark, 7);
     config.issue = Some(ISSUE);
-    config.charts = WantedCharts::Named("Score".into());
+    config.charts = RequestedCharts::Named("Score".into());
     config.settings.reports = settings;
     config
 }
@@ -107,12 +108,15 @@ impl ReportFixture {
     }
 
     /// By a new process.
-    async fn make(&self) -> Vec<Result<Reported, ReportError>> {
+    async fn make(&self) -> Vec<Result<CompletedReport, ReportError>> {
         self.make_over(Arc::new(self.server.clone())).await
     }
 
     /// Like [`make`](Self::make), with this transport.
-    async fn make_over(&self, transport: Arc<dyn Transport>) -> Vec<Result<Reported, ReportError>> {
+    async fn make_over(
+        &self,
+        transport: Arc<dyn Transport>,
+    ) -> Vec<Result<CompletedReport, ReportError>> {
         let source = TokenSource::Metadata("http://metadata".into());
         let reports = Reports::new(&config(settings()), &source, None, &transport).unwrap();
         let made = reports.make(&FOUND, &SUBJECT, self.job_dir()).await;
@@ -157,7 +161,7 @@ impl Transport for Silent {
     }
 }
 
-fn all(made: Vec<Result<Reported, ReportError>>) -> Vec<Reported> {
+fn all(made: Vec<Result<CompletedReport, ReportError>>) -> Vec<CompletedReport> {
     made.into_iter().map(Result::unwrap).collect()
 }
 
@@ -167,7 +171,10 @@ async fn the_issue_and_the_table_hear_of_a_culprit() {
     let made = all(told.make().await);
     assert_eq!(
         made,
-        [Reported::Issue(ISSUE), Reported::Culprits(1, TABLE.into())]
+        [
+            CompletedReport::Issue(ISSUE),
+            CompletedReport::Culprits(1, TABLE.into())
+        ]
     );
     told.is_told_once();
 
@@ -280,7 +287,7 @@ async fn a_table_that_was_just_made_is_waited_for() {
     let told = ReportFixture::new(1, Faults::default());
     told.luci.hide_new_tables(40);
     let made = told.make().await;
-    let [Ok(Reported::Issue(ISSUE)), Err(error)] = &made[..] else {
+    let [Ok(CompletedReport::Issue(ISSUE)), Err(error)] = &made[..] else {
         panic!("{made:?}");
     };
     let error = error.to_string();
@@ -288,7 +295,7 @@ async fn a_table_that_was_just_made_is_waited_for() {
     assert!(error.starts_with(&expected), "{error}");
     assert_eq!(
         all(told.make().await),
-        [Reported::Culprits(1, TABLE.into())]
+        [CompletedReport::Culprits(1, TABLE.into())]
     );
     told.is_told_once();
 }
@@ -297,12 +304,12 @@ async fn a_table_that_was_just_made_is_waited_for() {
 async fn one_report_that_fails_keeps_no_other_from_being_made() {
     let told = ReportFixture::from_services(FakeLuci::new([]));
     let made = told.make().await;
-    let [Err(error), Ok(Reported::Culprits(1, _))] = &made[..] else {
+    let [Err(error), Ok(CompletedReport::Culprits(1, _))] = &made[..] else {
         panic!("{made:?}");
     };
     assert!(error.to_string().contains(&ISSUE.to_string()), "{error}");
     told.luci.add_issue(ISSUE);
-    assert_eq!(all(told.make().await), [Reported::Issue(ISSUE)]);
+    assert_eq!(all(told.make().await), [CompletedReport::Issue(ISSUE)]);
     told.is_told_once();
 }
 
@@ -343,14 +350,18 @@ async fn rows_that_the_table_does_not_show_are_owed() {
     let told = ReportFixture::new(1, Faults::default());
     told.luci.lose_rows(true);
     let made = told.make().await;
-    let [Ok(Reported::Issue(ISSUE)), Err(ReportError::Unseen(table))] = &made[..] else {
+    let [
+        Ok(CompletedReport::Issue(ISSUE)),
+        Err(ReportError::Unseen(table)),
+    ] = &made[..]
+    else {
         panic!("{made:?}");
     };
     assert_eq!(table, TABLE);
     told.luci.lose_rows(false);
     assert_eq!(
         all(told.make().await),
-        [Reported::Culprits(1, TABLE.into())]
+        [CompletedReport::Culprits(1, TABLE.into())]
     );
     told.is_told_once();
 }

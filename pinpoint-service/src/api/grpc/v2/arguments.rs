@@ -1,6 +1,6 @@
 //! The arguments of a job: from a request to a question, and back from a job.
 
-use pinpoint_backends::job::{JobConfig, JobError, Question, RequestError, spec_of};
+use pinpoint_backends::job::{JobConfig, JobError, RequestError, WorkloadRequest, spec_of};
 use pinpoint_backends::store::Job;
 use pinpoint_core::api::Workload;
 use pinpoint_core::bots::Bots;
@@ -11,7 +11,7 @@ use pinpoint_core::{
 use tonic::Status;
 
 use super::super::errors::{self, Problems};
-use super::super::pinpoint::{MOST_NAME, too_long};
+use super::super::fields::{MOST_NAME, too_long};
 use super::messages::{self, CreateJobRequest, create_job_request, magnitude};
 
 /// The least confidence that can be asked for: below it, the answer would more likely be wrong
@@ -147,7 +147,7 @@ pub(super) fn question(
     request: &CreateJobRequest,
     patch: Option<&Patch>,
     bots: &Bots,
-) -> Result<Question, Problems> {
+) -> Result<WorkloadRequest, Problems> {
     use create_job_request::Question as Asked;
 
     let mut check = Check::default();
@@ -246,7 +246,11 @@ pub(super) fn question(
         }
     };
     match check.0.is_empty() {
-        true => Ok(Question { workload, spec }),
+        true => Ok(WorkloadRequest {
+            workload,
+            spec,
+            request: None,
+        }),
         false => Err(Problems::Fields(check.0)),
     }
 }
@@ -448,12 +452,7 @@ pub(super) fn arguments(job: &Job) -> Result<Option<CreateJobRequest>, JobError>
         return Ok(None);
     }
     let spec = spec_of(job)?;
-    let (chart, aggregate) = match &spec {
-        JobSpec::Bisection(spec) => (&spec.chart, spec.aggregate),
-        JobSpec::CulpritFinder(spec) => (&spec.bisection.chart, spec.bisection.aggregate),
-        JobSpec::Pairwise(spec) => (&spec.chart, spec.aggregate),
-    };
-    let (chart, aggregate) = (chart.clone(), aggregate);
+    let (chart, aggregate) = (spec.chart().map(str::to_owned), spec.aggregate());
     let direction = match spec.direction() {
         Direction::Up => messages::Direction::Up,
         Direction::Down => messages::Direction::Down,
@@ -469,6 +468,7 @@ pub(super) fn arguments(job: &Job) -> Result<Option<CreateJobRequest>, JobError>
             })
         }),
         JobSpec::Pairwise(spec) => compared(&spec, &request["pairwise"]).map(Asked::Pairwise),
+        _ => None,
     };
     let Some(question) = question else {
         return Ok(None);
@@ -495,18 +495,21 @@ fn searched(spec: &BisectionSpec) -> Option<messages::Bisection> {
     let strategy = match spec.strategy {
         Strategy::Adaptive => messages::Strategy::Adaptive,
         Strategy::Pinpoint => messages::Strategy::Pinpoint,
+        _ => return None,
     };
+    let size = match spec.magnitude {
+        None => None,
+        Some(Magnitude::Absolute(size)) => Some(magnitude::Size::Absolute(size)),
+        Some(Magnitude::Percent(size)) => Some(magnitude::Size::Percent(size)),
+        Some(_) => return None,
+    };
+    let magnitude = size.map(|size| messages::Magnitude { size: Some(size) });
     Some(messages::Bisection {
         good: plain(good)?,
         bad: plain(bad)?,
         strategy: strategy as i32,
         confidence: Some(spec.confidence),
-        magnitude: spec.magnitude.map(|size| messages::Magnitude {
-            size: Some(match size {
-                Magnitude::Absolute(size) => magnitude::Size::Absolute(size),
-                Magnitude::Percent(size) => magnitude::Size::Percent(size),
-            }),
-        }),
+        magnitude,
         attempts: spec.attempts,
         build_cost: Some(spec.build_cost),
         max_runs: spec.max_runs,

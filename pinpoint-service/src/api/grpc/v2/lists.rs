@@ -10,8 +10,8 @@ use prost::Message;
 use serde::{Deserialize, Serialize};
 use tonic::Status;
 
-use super::super::pinpoint::{MOST_NAME, too_long};
-use super::super::{errors, filtered_user};
+use super::super::errors;
+use super::super::fields::{MOST_NAME, filtered_user, too_long};
 use super::arguments::text;
 use super::cursors::{Cursors, page_size};
 use super::messages::{
@@ -21,6 +21,7 @@ use super::messages::{
     State, Worker,
 };
 use super::{journal, show};
+use crate::jobs::replays::replayed;
 use crate::state::Service;
 
 /// The place of a page, as a cursor holds it.
@@ -67,7 +68,7 @@ impl Service {
         };
         let order = order(&request)?;
         let filter = self.filter(request.filter.unwrap_or_default())?;
-        let page = self.store.list(&filter, order, &place, size).await;
+        let page = self.store.jobs().list(&filter, order, &place, size).await;
         let page = page.map_err(errors::store)?;
         let (before, after) = match place {
             Place::First => (false, page.more),
@@ -94,7 +95,13 @@ impl Service {
         request: CountJobsRequest,
     ) -> Result<CountJobsResponse, Status> {
         let filter = self.filter(request.filter.unwrap_or_default())?;
-        let (jobs, more) = match self.store.count(&filter).await.map_err(errors::store)? {
+        let (jobs, more) = match self
+            .store
+            .jobs()
+            .count(&filter)
+            .await
+            .map_err(errors::store)?
+        {
             Total::Exactly(jobs) => (jobs, false),
             Total::MoreThan(jobs) => (jobs, true),
         };
@@ -216,9 +223,7 @@ impl Service {
         };
         let first = cursors.place(token)?.unwrap_or_default();
         let first: usize = first.parse().unwrap_or_default();
-        let all = self
-            .replayed(job, move |_, answers| Ok(of(&answers)))
-            .await?;
+        let all = replayed(&self.store, job, move |_, answers| Ok(of(&answers))).await?;
         let end = first.saturating_add(size as usize);
         let next = (all.len() > end).then(|| cursors.token(&end.to_string()));
         let page = all.into_iter().skip(first).take(size as usize);
@@ -227,11 +232,11 @@ impl Service {
 
     /// The answers in the journal of a job.
     pub(super) async fn answers(&self, job: Job) -> Result<Answers, Status> {
-        self.replayed(job, |_, answers| Ok(answers)).await
+        replayed(&self.store, job, |_, answers| Ok(answers)).await
     }
 
     pub(super) async fn workers(&self) -> Result<ListWorkersResponse, Status> {
-        let workers = self.store.workers().await.map_err(errors::store)?;
+        let workers = self.store.workers().list().await.map_err(errors::store)?;
         let workers = workers.into_iter().map(|worker| Worker {
             name: worker.name,
             machine: worker.machine,
@@ -249,7 +254,7 @@ impl Service {
     }
 
     pub(super) async fn listed_bots(&self) -> Result<ListBotsResponse, Status> {
-        let workers = self.store.workers().await.map_err(errors::store)?;
+        let workers = self.store.workers().list().await.map_err(errors::store)?;
         let mut bots = Vec::new();
         for bot in self.bots.iter() {
             if matches!(bot.workers, Workers::Swarming(_)) {
@@ -260,7 +265,13 @@ impl Service {
                 state: Some(JobState::Pending),
                 ..JobFilter::default()
             };
-            let pending = match self.store.count(&filter).await.map_err(errors::store)? {
+            let pending = match self
+                .store
+                .jobs()
+                .count(&filter)
+                .await
+                .map_err(errors::store)?
+            {
                 Total::Exactly(jobs) | Total::MoreThan(jobs) => jobs,
             };
             let serves = workers.iter().filter(|worker| {
@@ -285,9 +296,13 @@ impl Service {
     pub(super) async fn quota(&self, user: String) -> Result<GetQuotaResponse, Status> {
         let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
         let now = i64::try_from(since.unwrap_or_default().as_millis()).unwrap_or(i64::MAX);
-        let jobs_last_hour = self.store.jobs_created(&user, now - HOUR).await;
-        let jobs_under_way = self.store.jobs_under_way(&user).await;
-        let runs_last_day = self.store.runs_recorded(&user, now - 24 * HOUR).await;
+        let jobs_last_hour = self.store.quotas().jobs_created(&user, now - HOUR).await;
+        let jobs_under_way = self.store.quotas().jobs_under_way(&user).await;
+        let runs_last_day = self
+            .store
+            .quotas()
+            .runs_recorded(&user, now - 24 * HOUR)
+            .await;
         let most = self.limits.quota(&user);
         Ok(GetQuotaResponse {
             user,
@@ -330,7 +345,7 @@ impl Service {
         };
         // One more shows whether there are more.
         let after = after.parse().unwrap_or_default();
-        let rows = self.store.audited(&filter, after, size + 1).await;
+        let rows = self.store.audit().list(&filter, after, size + 1).await;
         let mut rows = rows.map_err(errors::store)?;
         let more = rows.len() > size as usize;
         rows.truncate(size as usize);

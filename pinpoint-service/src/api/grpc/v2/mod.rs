@@ -4,27 +4,16 @@ mod arguments;
 mod cursors;
 pub(crate) mod journal;
 mod lists;
+pub(crate) mod messages;
 mod patches;
 pub(crate) mod plan;
 mod report;
 pub(crate) mod show;
 
-/// The messages and the trait of the service, which the build script writes from the `.proto`
-/// file.
-#[allow(
-    clippy::all,
-    missing_docs,
-    unreachable_pub,
-    reason = "written by tonic-prost-build"
-)]
-pub(crate) mod messages {
-    include!(concat!(env!("OUT_DIR"), "/pinpoint.v2.rs"));
-}
-
 use std::sync::Arc;
 
 use futures_util::{StreamExt, stream};
-use pinpoint_backends::job::{JobConfig, PATCH};
+use pinpoint_backends::job::{JobConfig, PATCH, WorkloadRequest};
 use pinpoint_backends::store::{AuditEntry, Job, JobId, JobMark, NewJob, StoreError};
 use pinpoint_core::Patch;
 use prost::Message;
@@ -43,8 +32,8 @@ use self::messages::{
     PlanJobRequest, PlanJobResponse, ResumeJobRequest, RetryJobRequest, WatchJobEvent,
     WatchJobRequest, create_job_request,
 };
-use super::pinpoint::{state_name, whole};
-use super::{GrpcResult, errors};
+use super::errors::{self, GrpcResult};
+use super::fields::{title, whole};
 use crate::api::rest::{Misread, to_json};
 use crate::auth::caller::{Context, code_name};
 use crate::jobs::watching::Batch;
@@ -133,10 +122,9 @@ impl Pinpoint for Service {
     async fn pause_job(&self, request: Request<PauseJobRequest>) -> GrpcResult<messages::Job> {
         let (_, extensions, request) = request.into_parts();
         let (job, entry) = self.own_job(&extensions, &request.job_id).await?;
-        match self.store.pause(&job.id, Some(&entry)).await {
+        match self.store.jobs().pause(&job.id, Some(&entry)).await {
             Err(StoreError::Transition { from, .. }) => {
-                let state = state_name(from).to_lowercase();
-                let message = format!("job {} has ended ({state}) and can't be paused", job.id);
+                let message = format!("job {} has ended ({from}) and can't be paused", job.id);
                 return Err(Status::failed_precondition(message));
             }
             paused => paused.map_err(errors::store)?,
@@ -148,7 +136,12 @@ impl Pinpoint for Service {
         let (_, extensions, request) = request.into_parts();
         let (job, entry) = self.own_job(&extensions, &request.job_id).await?;
         let quota = self.limits.quota(&job.user);
-        match self.store.resume(&job.id, Some(&quota), Some(&entry)).await {
+        match self
+            .store
+            .jobs()
+            .resume(&job.id, Some(&quota), Some(&entry))
+            .await
+        {
             Err(error @ StoreError::QuotaReached { .. }) => {
                 let refused = errors::store(error);
                 let result = code_name(refused.code()).to_owned();
@@ -216,17 +209,15 @@ impl Service {
     ) -> Result<mpsc::Receiver<Result<Arc<Batch>, Status>>, Status> {
         let mark = self.mark(&request.job_id).await?;
         let watches = &self.caches.watches;
-        Ok(watches.watch(self, &mark, request.after))
+        Ok(watches.watch(&self.store, self.phase.clone(), &mark, request.after))
     }
 
     /// The mark of a job.
     pub(crate) async fn mark(&self, id: &str) -> Result<JobMark, Status> {
         // A job may be long, and watchers many: it is read once for all of them.
-        if let Ok(known) = JobId::parse(&whole(id)?) {
-            let marks = self.store.marks(&[known]).await;
-            if let Some(mark) = marks.map_err(errors::store)?.pop() {
-                return Ok(mark);
-            }
+        let marks = self.store.jobs().marks(&[whole(id)?]).await;
+        if let Some(mark) = marks.map_err(errors::store)?.pop() {
+            return Ok(mark);
         }
         self.job(id, &[]).await?;
         Err(Status::not_found("the job is gone"))
@@ -293,7 +284,14 @@ impl Service {
         let mut missing = misread.map_or_else(Vec::new, |misread| misread.0.clone());
         missing.extend(self.resolve_commits(&mut request).await?);
         let question = arguments::question(&request, patch, &self.bots);
-        let job = question.and_then(|question| Ok(question.job(&self.bots)?));
+        let json = json_of("CreateJobRequest", &request)?;
+        let job = question.and_then(|question| {
+            let question = WorkloadRequest {
+                request: Some(json),
+                ..question
+            };
+            Ok(question.job(&self.bots)?)
+        });
         match job {
             Ok(job) if missing.is_empty() => Ok((job, request)),
             Err(errors::Problems::Other(status)) if missing.is_empty() => Err(status),
@@ -340,7 +338,7 @@ impl Service {
         let (mut job, request) = self.asked(request, patch, extensions.get()).await?;
         job.user = self.name_for(extensions, &request.user).await?;
         request.name.trim().clone_into(&mut job.name);
-        job.title = super::title(
+        job.title = title(
             match request.question {
                 Some(Question::Pairwise(_)) => "Comparison",
                 Some(Question::CulpritFinder(_)) => "Verified bisection",
@@ -350,7 +348,6 @@ impl Service {
             &job.benchmark,
             &job.bot,
         );
-        job.config["request"] = json_of("CreateJobRequest", &request)?;
         if let Some(id) = retry_of {
             job.config["retry_of"] = id.as_str().into();
         }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use pinpoint_backends::job::{JobError, Waiting, stored_result, waiting};
+use pinpoint_backends::job::{JobError, WaitingReason, stored_result, waiting};
 use pinpoint_backends::store::{AnswerEffect, Job, JobAnswer, JobStore, JobSummary};
 use pinpoint_core::api::Timestamp;
 use pinpoint_core::job::{BisectionResult, JobResult, NamedCulprit, PairwiseResult};
@@ -62,6 +62,7 @@ pub(crate) fn summary(job: &JobSummary) -> messages::JobSummary {
             JobState::Completed => messages::State::Completed,
             JobState::Failed => messages::State::Failed,
             JobState::Canceled => messages::State::Canceled,
+            _ => messages::State::Unspecified,
         } as i32,
         name: job.name.clone(),
         title: job.title.clone(),
@@ -128,24 +129,24 @@ fn effect(effect: &AnswerEffect, is_compared: bool) -> messages::JobEffect {
     }
 }
 
-fn in_words(waiting: Waiting) -> String {
+fn in_words(waiting: WaitingReason) -> String {
     match waiting {
-        Waiting::Paused => "it is paused".into(),
-        Waiting::Untrusted => "it was imported, and its commands are not allowed yet".into(),
-        Waiting::NoWorker { bot, .. } => format!("no worker serves bot `{bot}`"),
-        Waiting::NotTrusted { bot, .. } => {
+        WaitingReason::Paused => "it is paused".into(),
+        WaitingReason::Untrusted => "it was imported, and its commands are not allowed yet".into(),
+        WaitingReason::NoWorker { bot, .. } => format!("no worker serves bot `{bot}`"),
+        WaitingReason::NotTrusted { bot, .. } => {
             format!(
                 "the workers of bot `{bot}` take jobs only that are signed with a key they trust"
             )
         }
-        Waiting::Queued { workers, place } => {
+        WaitingReason::Queued { workers, place } => {
             format!(
                 "all workers of its bot ({workers}) are busy, and it is number {place} in the queue"
             )
         }
-        Waiting::Stuck { reason } => reason,
-        Waiting::AboutToBegin => "a worker is about to take it".into(),
-        Waiting::Silent {
+        WaitingReason::Stuck { reason } => reason,
+        WaitingReason::AboutToBegin => "a worker is about to take it".into(),
+        WaitingReason::Silent {
             worker, seconds, ..
         } => format!(
             "worker {worker} has it and gives no sign of life; in {seconds} s another may take it"
@@ -201,6 +202,15 @@ fn result(result: &JobResult) -> messages::Result {
             pairs: result.verification.pairs,
             ..searched(&result.search)
         },
+        result => {
+            let (stopped, reason) = stopped(result.stopped());
+            messages::Result {
+                status: result.state().to_string(),
+                stopped,
+                reason,
+                ..messages::Result::default()
+            }
+        }
     }
 }
 

@@ -39,7 +39,7 @@ async fn a_change_at_gerrit_is_applied_to_a_side_and_kept_with_the_job() {
     };
     let page = send(&[("experiment_patch", "7")]).await;
     let id = page.leads_to().strip_prefix("/jobs/").unwrap().to_owned();
-    let job = world.store.get(&id).await.unwrap();
+    let job = world.store.jobs().find(&id.parse().unwrap()).await.unwrap();
     let sides = &job.spec["sides"];
     let digest = Sha256::digest(PATCH);
     let sha256: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -51,7 +51,7 @@ async fn a_change_at_gerrit_is_applied_to_a_side_and_kept_with_the_job() {
     assert_eq!(sides["base"]["commit"]["patch"], Value::Null);
     assert_eq!(sides["experiment"]["commit"]["main"]["git_hash"], *hash);
     // Workers find it with the job.
-    let files = world.store.files(&job.id).await.unwrap();
+    let files = world.store.files().list(&job.id).await.unwrap();
     let files: Vec<_> = files
         .iter()
         .map(|file| (&*file.known.name, &*file.content))
@@ -74,11 +74,18 @@ async fn a_change_at_gerrit_is_applied_to_a_side_and_kept_with_the_job() {
         .ok();
     let again = world
         .store
-        .get(retried["summary"]["jobId"].as_str().unwrap())
+        .jobs()
+        .find(
+            &retried["summary"]["jobId"]
+                .as_str()
+                .unwrap()
+                .parse()
+                .unwrap(),
+        )
         .await
         .unwrap();
     assert_eq!(again.spec["sides"], job.spec["sides"]);
-    assert_eq!(world.store.files(&again.id).await.unwrap().len(), 1);
+    assert_eq!(world.store.files().list(&again.id).await.unwrap().len(), 1);
 
     // Both sides may have it.
     let both = send(&[("base_patch", "7/2"), ("experiment_patch", "7")]).await;
@@ -133,7 +140,7 @@ async fn tags_choose_stories_where_the_operator_says_how() {
     };
     let made = ask("parsing", "10s, 2019").await.ok();
     let id = made["summary"]["jobId"].as_str().unwrap();
-    let job = world.store.get(id).await.unwrap();
+    let job = world.store.jobs().find(&id.parse().unwrap()).await.unwrap();
     let command = json!(["./bench", "-d", "--tags=10s,2019"]);
     assert_eq!(job.config["local"]["command"], command);
     let form = get(&world, &format!("/new?from={id}")).await.ok();

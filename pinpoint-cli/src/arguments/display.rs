@@ -1,0 +1,114 @@
+//! Options of all commands: the format of results, and the place of jobs.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use pinpoint_backends::store::without_password;
+use pinpoint_report::command_line::quoted;
+
+use super::{OUTPUT, STORAGE};
+
+/// The format of results, and the place of jobs.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Display {
+    /// The format of the result on standard output.
+    #[arg(long, global = true, help_heading = OUTPUT, value_enum, default_value_t = Output::Text)]
+    pub(crate) output: Output,
+    /// When to use colors.
+    #[arg(long, global = true, help_heading = OUTPUT, value_enum, default_value_t = Color::Auto)]
+    pub(crate) color: Color,
+    /// Show no progress, only the result.
+    #[arg(long, short, global = true, help_heading = OUTPUT)]
+    pub(crate) quiet: bool,
+    /// The directory of jobs, builds and work trees [default: $XDG_STATE_HOME/pinpoint].
+    #[arg(long, global = true, help_heading = STORAGE, value_name = "DIR", env = "PINPOINT_STATE_DIR")]
+    pub(crate) state_dir: Option<PathBuf>,
+    /// Options of the commands that are advised to resume a job.
+    #[arg(skip)]
+    pub(crate) resume_options: Vec<String>,
+    /// A PostgreSQL database to keep jobs in, as postgres://USER@HOST/DATABASE, shared by
+    /// many machines [default: a file in the state directory]. Every user of this machine
+    /// can see a password in it: give the URL in PINPOINT_STORE, or the password in
+    /// PGPASSWORD or in the file ~/.pgpass or PGPASSFILE. Tables are made in a schema
+    /// named pinpoint. `sqlite:DIR` names the file of another state directory on this
+    /// machine.
+    #[arg(
+        long,
+        global = true,
+        help_heading = STORAGE,
+        value_name = "URL",
+        env = "PINPOINT_STORE",
+        hide_env_values = true
+    )]
+    pub(crate) store: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Output {
+    /// For people.
+    Text,
+    /// One JSON document.
+    Json,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Color {
+    /// When printing to a terminal.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+impl Color {
+    pub(crate) fn apply(self) {
+        match self {
+            Self::Auto => anstream::ColorChoice::Auto,
+            Self::Always => anstream::ColorChoice::Always,
+            Self::Never => anstream::ColorChoice::Never,
+        }
+        .write_global();
+    }
+}
+
+impl Display {
+    /// The same with other options of the commands that are advised to resume a job.
+    pub(crate) fn resumed_with(&self, resume_options: Vec<String>) -> Self {
+        Self {
+            resume_options,
+            ..self.clone()
+        }
+    }
+
+    /// The command that takes a job up again.
+    pub(crate) fn resume_command(&self, job: &str) -> String {
+        let command = self.job_command("resume", job);
+        match &self.resume_options[..] {
+            [] => command,
+            options => format!("{command} {}", quoted(options)),
+        }
+    }
+
+    /// The command that does something with a job.
+    pub(crate) fn job_command(&self, does: &str, job: &str) -> String {
+        let mut words = vec![
+            "pinpoint".to_owned(),
+            "jobs".into(),
+            does.into(),
+            job.into(),
+        ];
+        if let Some(told) = &self.state_dir {
+            words.extend(["--state-dir".into(), told.display().to_string()]);
+        }
+        if let Some(told) = self.store.as_ref().filter(|url| !url.is_empty()) {
+            words.extend(["--store".into(), without_password(told)]);
+        }
+        quoted(&words)
+    }
+}
+
+/// The options of a command that resumes a job where it was carried out before.
+pub(crate) fn resume_options(by_workers: bool) -> Vec<String> {
+    Vec::from_iter(by_workers.then(|| "--detach".to_owned()))
+}
