@@ -267,15 +267,18 @@ fn on_not_explicable(error: &NotExplicable) -> Option<String> {
 
 fn on_mirror(error: &MirrorError) -> Option<String> {
     match error {
-        MirrorError::NotPermitted { url } => {
-            Some(format!("--allow-repository '{url}', or {}", clone_of(url)))
-        }
+        MirrorError::NotPermitted { url } => Some(permit(url)),
         _ => None,
     }
 }
 
+fn permit(url: &str) -> String {
+    format!("--allow-repository '{url}', or {}", clone_of(url))
+}
+
 fn on_repository(error: &RepositoryError) -> Option<String> {
     Some(match error {
+        RepositoryError::NotCloned { url } => permit(url),
         RepositoryError::NotARepository { .. } => "--repo DIR names another one".into(),
         RepositoryError::NothingTouches { .. } => "--path".into(),
         RepositoryError::Reversed { .. } => "--direction".into(),

@@ -68,22 +68,28 @@ impl CommitNames {
         self.ranges.get(&range).map(|(_, listing)| listing)
     }
 
-    /// The commit of the main repository that rolled the dependencies of the state at a position:
-    /// the newer end of the roll that the state lies in. Absent outside of rolls.
-    pub fn rolled_by(&self, position: Position) -> Option<&Commit> {
+    /// The commit of the main repository that rolled the dependencies of a state, of which this is
+    /// the position, or that the state before it lacks. Absent where both have the same commit of
+    /// the main repository.
+    pub fn rolled_by(&self, position: Position, states: [&CombinedCommit; 2]) -> Option<Commit> {
+        let [mut prior, mut commit] = states.map(|state| &state.main);
         let mut position = position;
-        if self.commit(position)?.modified_deps.is_empty() {
-            return None;
-        }
         // A roll may lie inside of another one.
-        while let Position::Within { range, .. } = position {
-            let ((_, higher), listing) = self.ranges.get(&range)?;
-            if listing.higher.modified_deps.is_empty() {
-                return Some(&listing.higher.main);
-            }
+        while let Position::Within { range, .. } = position
+            && let Some(((_, higher), listing)) = self.ranges.get(&range)
+            && range != 0
+        {
+            [prior, commit] = [&listing.lower.main, &listing.higher.main];
             position = *higher;
         }
-        None
+        // Up to the commit at which the histories of the ends parted, the line goes back in time.
+        let parted = self.range(0).and_then(|listing| listing.merge_base);
+        let goes_back = match position {
+            Position::Within { range: 0, offset } => parted >= Some(offset),
+            _ => false,
+        };
+        let roll = if goes_back { prior } else { commit };
+        (prior != commit).then(|| Commit::new(&*roll.repository, roll.newest()))
     }
 
     /// All positions that have a name, in order.

@@ -115,15 +115,20 @@ fn pairwise(valid: &ValidPairwise, bots: &Bots) -> Result<JobRequest, RequestErr
             "the benchmark is built in another way on this bot",
         );
     }
-    let side = |field, source, arguments: &[String]| {
+    let side = |[arguments_field, field]: [&'static str; 2], source, arguments: &[String]| {
+        benchmark.check_extra(arguments_field, arguments)?;
         Ok::<_, RequestError>(Variant {
             arguments: arguments.to_vec(),
             ..commit_of(field, source, benchmark.repository)?.into()
         })
     };
-    let base = side("start_commit", &valid.base, &valid.base_extra_args)?;
+    let base = side(
+        ["base_extra_args", "start_commit"],
+        &valid.base,
+        &valid.base_extra_args,
+    )?;
     let experiment = side(
-        "end_commit",
+        ["experiment_extra_args", "end_commit"],
         &valid.experiment,
         &valid.experiment_extra_args,
     )?;

@@ -7,8 +7,7 @@ use pinpoint_backends::TokioClock;
 use pinpoint_backends::store::{JobFilter, JobId, NewJob, StoreError};
 use pinpoint_core::prelude::*;
 use pinpoint_core::{
-    DetailVersion1, Engine, Event, JobKey, Machine, PairReport, Record, RecordVersion1, Report,
-    Usage,
+    DetailVersion1, Engine, Event, JobKey, PairReport, Record, RecordVersion1, Report, Usage,
 };
 
 use crate::a_run::run;
@@ -303,7 +302,7 @@ async fn a_search_of_version_1_goes_on_from_where_it_was(fixture: Fixture) {
     for record in journal.records().await.unwrap() {
         read.apply(&record).unwrap();
     }
-    assert_eq!(read.machine().outcome(), Some(&expected.outcome));
+    assert_eq!(read.outcome(), Some(expected.outcome));
 }
 
 async fn exports_of_both_versions_are_imported(fixture: Fixture) {

@@ -181,11 +181,9 @@ impl Naming<'_> {
             for commit in blamed.alternatives {
                 alternatives.push(self.source.describe(commit).await?);
             }
-            let rolled_by = match commit.modified_deps.is_empty() {
-                false => self.names().rolled_by(culprit.commit),
-                true => Some(&commit.main).filter(|it| it.repository != blamed.commit.repository),
-            };
-            let rolled_by = match rolled_by.cloned() {
+            let rolled_by = self.names().rolled_by(culprit.commit, [&prior, &commit]);
+            let rolled_by = rolled_by.filter(|it| it.repository != blamed.commit.repository);
+            let rolled_by = match rolled_by {
                 Some(commit) => Some(self.source.describe(commit).await?),
                 None => None,
             };

@@ -1,8 +1,7 @@
 //! The names of positions, and the rolls that they lie in.
 
 use pinpoint_core::{
-    BuildReport, CombinedCommit, Commit, CommitNames, Listing, ModifiedDependency, Position,
-    Report, Task,
+    CombinedCommit, Commit, CommitNames, Listing, ModifiedDependency, Position, Report, Task,
 };
 
 fn main_commit(hash: &str) -> CombinedCommit {
@@ -42,11 +41,6 @@ fn list(names: &mut CommitNames, range: u32, ends: [(Position, CombinedCommit); 
     names.learn(&task, &Report::Listed(listing));
 }
 
-fn build(names: &mut CommitNames, position: Position, commit: CombinedCommit) {
-    let report = Report::Built(BuildReport::built(commit));
-    names.learn(&Task::Build { commit: position }, &report);
-}
-
 #[test]
 fn a_state_inside_of_a_roll_is_rolled_by_its_newer_end() {
     let mut names = CommitNames::default();
@@ -63,15 +57,62 @@ fn a_state_inside_of_a_roll_is_rolled_by_its_newer_end() {
         (within(1, 1), held("1", &[("middle", "b")])),
     ];
     list(&mut names, 2, inner);
-    build(&mut names, before, main_commit("1"));
-    build(&mut names, within(1, 0), held("1", &[("middle", "a")]));
-    let innermost = held("1", &[("middle", "a"), ("inner", "x")]);
-    build(&mut names, within(2, 0), innermost);
+    let states = [held("1", &[("middle", "a")]), held("1", &[("middle", "b")])];
+    let rolled_by = |position| {
+        let rolled_by = names.rolled_by(position, [&states[0], &states[1]]);
+        rolled_by.map(|it| it.git_hash)
+    };
+    for state in [within(1, 1), within(2, 0)] {
+        assert_eq!(rolled_by(state).as_deref(), Some("2"));
+    }
+    // The last state of a roll is the commit that rolls.
+    let last = names.rolled_by(roll, [&states[1], &main_commit("2")]);
+    assert_eq!(last.unwrap().git_hash, "2");
+    // Other dependencies of one commit of the main repository are no roll.
+    assert_eq!(rolled_by(Position::Higher), None);
+}
 
-    let rolled_by = |position| names.rolled_by(position).map(|it| &*it.git_hash);
-    assert_eq!(rolled_by(within(1, 0)), Some("2"));
-    assert_eq!(rolled_by(within(2, 0)), Some("2"));
-    // A commit of the main repository, and one that was never built.
-    assert_eq!(rolled_by(before), None);
-    assert_eq!(rolled_by(within(1, 2)), None);
+#[test]
+fn where_the_line_goes_back_in_time_the_older_commit_has_rolled() {
+    let mut names = CommitNames::default();
+    let ends = [
+        (Position::Lower, main_commit("good")),
+        (Position::Higher, main_commit("bad")),
+    ];
+    let task = Task::List {
+        range: 0,
+        lower: ends[0].0,
+        higher: ends[1].0,
+    };
+    let [(_, lower), (_, higher)] = ends;
+    let listing = Listing {
+        lower,
+        higher,
+        count: 3,
+        changes: Vec::new(),
+        merge_base: Some(1),
+    };
+    names.learn(&task, &Report::Listed(listing));
+    let line = |offset: u64| (within(0, offset), main_commit(&offset.to_string()));
+    list(&mut names, 1, [line(0), line(1)]);
+    list(&mut names, 2, [line(1), line(2)]);
+    let states = [held("x", &[("middle", "a")]), held("x", &[("middle", "b")])];
+    let rolled_by = |position| names.rolled_by(position, [&states[0], &states[1]]).unwrap();
+    assert_eq!(rolled_by(within(1, 1)).git_hash, "0");
+    assert_eq!(rolled_by(within(2, 1)).git_hash, "2");
+    // The commit before the merge base is taken back in the last state of its roll.
+    let last = names.rolled_by(
+        within(0, 1),
+        [&held("0", &[("middle", "a")]), &main_commit("1")],
+    );
+    assert_eq!(last.unwrap().git_hash, "0");
+}
+
+#[test]
+fn a_merged_commit_that_rolls_is_named_by_its_own_hash() {
+    let names = CommitNames::default();
+    let mut merged = main_commit("8");
+    merged.main.merged.push("side".into());
+    let rolled_by = names.rolled_by(within(0, 1), [&main_commit("8"), &merged]);
+    assert_eq!(rolled_by.unwrap().git_hash, "side");
 }

@@ -171,7 +171,8 @@ def _refuse_unknown(function: Callable[..., Any], options: Mapping[str, object])
     known = inspect.signature(function).parameters
     for name in options:
         if name not in known:
-            near = difflib.get_close_matches(name, known, 1, cutoff=0.7)
+            # One of another function is no slip of the pen.
+            near = [] if name in _DEFAULTS else difflib.get_close_matches(name, known, 1, cutoff=0.7)
             hint = f". Did you mean {near[0]!r}?" if near else ""
             raise TypeError(f"{function.__name__}() got an unexpected keyword argument {name!r}{hint}")
 
@@ -200,7 +201,8 @@ async def bisect_async(
         number, several, a dict of them by chart, or None for a failed run).
         Commands and functions have the whole machine to themselves. Before the search
         it is run once at the good end, without being counted, to find its charts; up to
-        three times if it gives no value there.
+        three times if it gives no value there. A chart that is named has to be among
+        those of the first run.
     build : str or function, optional
         The build, done once for each commit before its first run: a shell command,
         or a function of a :class:`Checkout`. When a job is resumed, it may be

@@ -131,7 +131,7 @@ fn clone_of(repository: &str) -> String {
 
 fn on_repository(error: &RepositoryError) -> Option<&'static str> {
     match error {
-        RepositoryError::NotARepository { .. } => Some("repo="),
+        RepositoryError::NotARepository { .. } | RepositoryError::NotCloned { .. } => Some("repo="),
         RepositoryError::NothingTouches { .. } => Some("paths="),
         RepositoryError::Reversed { .. } => Some("good=, bad=, direction="),
         _ => None,

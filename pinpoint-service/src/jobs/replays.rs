@@ -1,8 +1,8 @@
 //! Journals that are replayed as a whole.
 
 use pinpoint_backends::job::{JobError, machine_of};
-use pinpoint_backends::store::{Job, JobId, JobJournal, JobStore};
-use pinpoint_core::{Answers, JobMachine, Journal};
+use pinpoint_backends::store::{Job, JobStore};
+use pinpoint_core::{Answers, Journal};
 use tokio::sync::Semaphore;
 use tonic::Status;
 
@@ -11,20 +11,6 @@ use crate::api::grpc::errors;
 /// Journals that are read and replayed at once: a long one takes memory, and a processor for
 /// a while.
 pub(crate) static REPLAYS: Semaphore = Semaphore::const_new(2);
-
-/// The entries of a journal that are read at once.
-pub(crate) const PAGE: u32 = 1000;
-
-/// A job, its journal, and the machine before the first record.
-pub(crate) async fn opened(
-    store: &JobStore,
-    id: &JobId,
-) -> Result<(Job, JobJournal, JobMachine), JobError> {
-    let job = store.jobs().get(id).await?;
-    let mut journal = store.journals().open(id).await?;
-    let machine = machine_of(&job, journal.is_empty().await?)?;
-    Ok((job, journal, machine))
-}
 
 /// Shows a job by the answers in its journal, which is replayed.
 pub(crate) async fn replayed<T: Send + 'static>(

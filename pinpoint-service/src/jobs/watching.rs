@@ -5,18 +5,13 @@
 //! watchers while there are any. Each of them takes it at its own pace: only a place in the journal
 //! tells two apart, and a watcher that stops reading is cut off.
 //!
-//! All feeds together keep about [`MOST_BYTES`] of records, the newest of each job. A watcher at an
-//! earlier place reads its job's journal from the store until it has come up.
-//!
 //! Records come in order and without a gap. Everything else is current: a watcher that begins, or
 //! that was slow, gets the newest state, progress and so on, and not those between.
 
 mod marks;
 pub(crate) mod replay;
 
-use std::cmp::Reverse;
 use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
@@ -25,14 +20,14 @@ use pinpoint_backends::store::{JobId, JobMark, JobStore};
 use pinpoint_core::JobState;
 use prost::Message;
 use tokio::sync::{mpsc, oneshot, watch};
-use tokio::time::{Instant, sleep, sleep_until};
+use tokio::time::{Instant, sleep_until};
 use tonic::{Code, Status};
 
 pub(crate) use self::marks::{Marks, ObservedMark};
-use self::replay::{ReplayReader, ReplayUpdate, records_between};
+use self::replay::{ReplayReader, ReplayUpdate};
 use crate::api::grpc::errors;
 use crate::api::grpc::v2::messages::watch_job_event::Event;
-use crate::api::grpc::v2::messages::{Record, SequenceRange, WatchJobEvent, Withdrawn};
+use crate::api::grpc::v2::messages::{SequenceRange, WatchJobEvent, Withdrawn};
 use crate::api::grpc::v2::show;
 use crate::api::rest::to_json;
 use crate::phase::Phase;
@@ -42,12 +37,6 @@ const BUFFER: usize = 4;
 
 /// The records of a batch.
 const BATCH: usize = 64;
-
-/// The most memory that records take, of all feeds together, estimated.
-const MOST_BYTES: usize = 32 << 20;
-
-/// The most records that are read for a watcher whose place is before those that are kept.
-const MOST_READ: usize = 1000;
 
 /// The time after which a stream ends: the rights of its caller were looked up when it began, and a
 /// client that resumes by the id must still have them.
@@ -64,11 +53,8 @@ pub struct Watches {
     patience: Duration,
     /// The longest that a stream lasts.
     lifetime: Duration,
-    feeds: Feeds,
+    feeds: Arc<Mutex<BTreeMap<JobId, Weak<Feed>>>>,
 }
-
-/// The feeds of watched jobs.
-type Feeds = Arc<Mutex<BTreeMap<JobId, Weak<Feed>>>>;
 
 impl Default for Watches {
     fn default() -> Self {
@@ -102,11 +88,6 @@ impl SharedEvent {
         }
     }
 
-    /// The bytes that it takes, estimated: the message, and its text, which is longer.
-    fn weight(&self) -> usize {
-        300 + 4 * self.message.encoded_len()
-    }
-
     /// The event as server-sent events write it, with the sequence number of a record for id.
     fn text(&self) -> &Bytes {
         let write = || {
@@ -137,13 +118,6 @@ pub(crate) struct Batch {
     text: OnceLock<Bytes>,
 }
 
-impl From<Vec<Arc<SharedEvent>>> for Batch {
-    fn from(events: Vec<Arc<SharedEvent>>) -> Self {
-        let text = OnceLock::new();
-        Self { events, text }
-    }
-}
-
 impl Batch {
     pub(crate) fn messages(&self) -> impl Iterator<Item = WatchJobEvent> {
         self.events.iter().map(|told| told.message.clone())
@@ -170,12 +144,8 @@ struct Feed {
 
 #[derive(Debug, Default)]
 struct FeedState {
-    /// The newest by sequence number, without withdrawn ones.
+    /// By sequence number, without withdrawn ones.
     records: BTreeMap<i64, Arc<SharedEvent>>,
-    /// The bytes that these take, estimated.
-    bytes: usize,
-    /// The last record that had to make room, below all others if none had.
-    left_out: Option<i64>,
     withdrawn: Vec<SequenceRange>,
     /// The newest of each, with a number that rises: progress, posterior, estimate, state.
     newest: [Option<(u64, Arc<SharedEvent>)>; 4],
@@ -188,16 +158,6 @@ struct FeedState {
     /// The last batch, with the places before and after it, until something changes: most
     /// watchers are at the same place.
     last: Option<(Cursor, Cursor, Arc<Batch>)>,
-}
-
-/// The next step of a watcher.
-enum Next {
-    /// To take these events.
-    Batch(Arc<Batch>),
-    /// To read the records after its place, and up to this one, which have made room.
-    Read(i64),
-    /// To wait for a change.
-    Nothing,
 }
 
 /// The reason why no more events come.
@@ -233,25 +193,25 @@ impl FeedState {
         }
     }
 
-    /// The next step of a watcher.
-    fn next(&mut self, cursor: &mut Cursor) -> Next {
+    /// The next batch of a watcher; none if it has all events.
+    fn next(&mut self, cursor: &mut Cursor) -> Option<Arc<Batch>> {
         if let Some((before, after, batch)) = &self.last
             && before == cursor
         {
             cursor.clone_from(after);
-            return Next::Batch(batch.clone());
+            return Some(batch.clone());
         }
         let before = cursor.clone();
         let events = self.events_after(cursor);
         if events.is_empty() {
-            return match self.left_out.filter(|left_out| cursor.after < *left_out) {
-                Some(left_out) => Next::Read(left_out),
-                None => Next::Nothing,
-            };
+            return None;
         }
-        let batch = Arc::new(Batch::from(events));
+        let batch = Arc::new(Batch {
+            events,
+            text: OnceLock::new(),
+        });
         self.last = Some((before, cursor.clone(), batch.clone()));
-        Next::Batch(batch)
+        Some(batch)
     }
 
     fn events_after(&self, cursor: &mut Cursor) -> Vec<Arc<SharedEvent>> {
@@ -265,8 +225,7 @@ impl FeedState {
                 next.push(Arc::new(SharedEvent::new(event)));
             }
         }
-        let is_behind = self.left_out.is_some_and(|it| cursor.after < it);
-        let (Some(first), false) = (cursor.after.checked_add(1), is_behind) else {
+        let Some(first) = cursor.after.checked_add(1) else {
             return next;
         };
         for (sequence, record) in self.records.range(first..).take(BATCH) {
@@ -285,76 +244,6 @@ impl FeedState {
             }
         }
         next
-    }
-}
-
-impl FeedState {
-    /// Adds records that are not there.
-    fn add(&mut self, records: Vec<Record>) {
-        for record in records {
-            let sequence = record.sequence;
-            if self.left_out.is_none_or(|left_out| left_out < sequence)
-                && let Entry::Vacant(place) = self.records.entry(sequence)
-            {
-                let event = place.insert(Arc::new(SharedEvent::new(Event::Record(record))));
-                self.bytes += event.weight();
-            }
-        }
-    }
-
-    /// Removes those that were withdrawn.
-    fn withdraw(&mut self, withdrawn: Vec<SequenceRange>) {
-        self.records.retain(|sequence, _| {
-            !(withdrawn.iter()).any(|it| (it.first..=it.last).contains(sequence))
-        });
-        self.bytes = self.records.values().map(|record| record.weight()).sum();
-        if self.withdrawn != withdrawn {
-            self.withdrawn = withdrawn;
-            self.withdrawals += 1;
-        }
-    }
-
-    /// Removes the oldest records until so many bytes are free, or none is left.
-    fn leave_out(&mut self, bytes: usize) {
-        let target = self.bytes.saturating_sub(bytes);
-        while self.bytes > target
-            && let Some((sequence, record)) = self.records.pop_first()
-        {
-            self.bytes -= record.weight();
-            self.left_out = Some(sequence);
-        }
-    }
-}
-
-/// Records as batches, of one watcher alone.
-fn batches_of(records: Vec<Record>) -> Vec<Arc<Batch>> {
-    let event = |record| Arc::new(SharedEvent::new(Event::Record(record)));
-    let events: Vec<_> = records.into_iter().map(event).collect();
-    let batches = events.chunks(BATCH);
-    batches
-        .map(|events| Arc::new(Batch::from(events.to_vec())))
-        .collect()
-}
-
-/// Makes room for the records of all feeds: those of which the most is kept lose their oldest.
-fn make_room(feeds: &Feeds) {
-    let feeds = feeds.lock().unwrap_or_else(PoisonError::into_inner);
-    let mut of: Vec<_> = { feeds.values().filter_map(Weak::upgrade) }
-        .map(|feed| {
-            let bytes = feed.known().bytes;
-            (bytes, feed)
-        })
-        .collect();
-    drop(feeds);
-    of.sort_unstable_by_key(|(bytes, _)| Reverse(*bytes));
-    let all: usize = of.iter().map(|(bytes, _)| bytes).sum();
-    let mut excess = all.saturating_sub(MOST_BYTES);
-    for (bytes, feed) in of {
-        if excess == 0 {
-            return;
-        }
-        feed.known().leave_out(excess);
-        excess = excess.saturating_sub(bytes);
     }
 }
 
@@ -391,7 +280,6 @@ impl Watches {
     ) -> mpsc::Receiver<Result<Arc<Batch>, Status>> {
         let (tell, told) = mpsc::channel(BUFFER);
         let feed = self.feed(store, mark);
-        let (store, job) = (store.clone(), mark.id.clone());
         let (patience, lifetime) = (self.patience, self.lifetime);
         tokio::spawn(async move {
             let expires = Instant::now() + lifetime;
@@ -413,38 +301,12 @@ impl Watches {
                     let mut known = feed.known();
                     (known.next(&mut cursor), known.end.clone())
                 };
-                match next {
+                if let Some(batch) = next {
                     // A watcher that does not read is cut off, and can resume by the id.
-                    Next::Batch(batch) => match tell.send_timeout(Ok(batch), patience).await {
+                    match tell.send_timeout(Ok(batch), patience).await {
                         Ok(()) => continue,
                         Err(_) => return,
-                    },
-                    Next::Read(until) => {
-                        let read = records_between(&store, &job, cursor.after, until, MOST_READ);
-                        let records = match read.await.map_err(errors::job) {
-                            Ok(records) => records,
-                            Err(status) if status.code() == Code::Unavailable => {
-                                sleep(AWAY).await;
-                                continue;
-                            }
-                            Err(status) => {
-                                // A watcher that has gone needs no error.
-                                let _ = tell.send_timeout(Err(status), patience).await;
-                                return;
-                            }
-                        };
-                        cursor.after = match records.last() {
-                            Some(last) if records.len() == MOST_READ => last.sequence,
-                            _ => until,
-                        };
-                        for batch in batches_of(records) {
-                            if tell.send_timeout(Ok(batch), patience).await.is_err() {
-                                return;
-                            }
-                        }
-                        continue;
                     }
-                    Next::Nothing => {}
                 }
                 match end {
                     None => {}
@@ -498,7 +360,7 @@ impl Watches {
         feeds.insert(job.clone(), Arc::downgrade(&feed));
         let reader = ReplayReader::new(store.clone(), job.clone());
         let marks = self.marks.of(store, job);
-        let follow = follow(self.feeds.clone(), Arc::downgrade(&feed), reader, marks);
+        let follow = follow(Arc::downgrade(&feed), reader, marks);
         tokio::spawn(async move {
             tokio::select! {
                 () = follow => {}
@@ -511,7 +373,6 @@ impl Watches {
 
 /// Reads a job on whenever its mark has changed, as long as somebody watches it.
 async fn follow(
-    feeds: Feeds,
     feed: Weak<Feed>,
     mut reader: ReplayReader,
     mut marks: watch::Receiver<ObservedMark>,
@@ -535,9 +396,19 @@ async fn follow(
         match read {
             Ok(read) => {
                 if let Some(withdrawn) = read.withdrawn {
-                    known.withdraw(withdrawn);
+                    known.records.retain(|sequence, _| {
+                        !(withdrawn.iter()).any(|it| (it.first..=it.last).contains(sequence))
+                    });
+                    if known.withdrawn != withdrawn {
+                        known.withdrawn = withdrawn;
+                        known.withdrawals += 1;
+                    }
                 }
-                known.add(read.records);
+                for record in read.records {
+                    let sequence = record.sequence;
+                    let told = SharedEvent::new(Event::Record(record));
+                    known.records.entry(sequence).or_insert(Arc::new(told));
+                }
                 known.set(0, read.progress.map(Event::Progress));
                 known.set(1, read.posterior.map(Event::Posterior));
                 known.set(2, read.estimate.map(Event::Estimate));
@@ -550,7 +421,6 @@ async fn follow(
         }
         let is_over = known.end.is_some();
         drop(known);
-        make_room(&feeds);
         feed.changed.send_replace(());
         if is_over {
             return;
@@ -571,7 +441,7 @@ async fn read_until_it_can_be(
                 if status.code() != Code::Unavailable {
                     return Err(status);
                 }
-                sleep(AWAY).await;
+                tokio::time::sleep(AWAY).await;
             }
         }
     }
@@ -579,41 +449,4 @@ async fn read_until_it_can_be(
 
 pub(crate) fn has_ended(state: JobState) -> bool {
     state.has_ended()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_watcher_reads_what_made_room_and_then_takes_the_rest() {
-        let record = |sequence| Record {
-            sequence,
-            ..Record::default()
-        };
-        let mut known = FeedState::default();
-        known.add((1..=10).map(record).collect());
-        known.leave_out(known.bytes / 2);
-        let left_out = known.left_out.unwrap();
-        assert!((4..=6).contains(&left_out), "{left_out}");
-        let bytes: usize = known.records.values().map(|record| record.weight()).sum();
-        assert_eq!(known.bytes, bytes);
-        // All of them are read again after a change of the job's state.
-        known.add((1..=10).map(record).collect());
-        assert_eq!(known.records.len() as i64, 10 - left_out);
-
-        let mut cursor = Cursor {
-            after: 1,
-            withdrawals: 0,
-            newest: [0; 4],
-        };
-        assert!(matches!(known.next(&mut cursor), Next::Read(until) if until == left_out));
-        cursor.after = left_out;
-        let Next::Batch(batch) = known.next(&mut cursor) else {
-            panic!("nothing follows what was read");
-        };
-        let sequences = batch.events.iter().filter_map(|event| event.sequence);
-        assert!(sequences.eq(left_out + 1..=10));
-        assert!(matches!(known.next(&mut cursor), Next::Nothing));
-    }
 }

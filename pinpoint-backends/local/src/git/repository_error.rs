@@ -34,7 +34,7 @@ pub enum RepositoryError {
         reason: String,
     },
     /// The repository is only known by its URL.
-    #[error("there is no clone of {url} on this machine, and only workers fetch it")]
+    #[error("there is no clone of {url} on this machine")]
     NotCloned {
         /// The URL.
         url: String,

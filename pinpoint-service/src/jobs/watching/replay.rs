@@ -1,6 +1,6 @@
 //! Reading a job on: from its journal to the events for its watchers.
 
-use pinpoint_backends::job::JobError;
+use pinpoint_backends::job::{JobError, machine_of};
 use pinpoint_backends::store::{JobId, JobJournal, JobMark, JobStore, JobSummary, JournalEntry};
 use pinpoint_core::{
     Applied, Bisection, CommitNames, CommitOrder, Engine, JobMachine, Journal, Pairwise, Position,
@@ -11,7 +11,10 @@ use crate::api::grpc::v2::messages::{
     Estimate, Measured, OpenRange, Posterior, Progress, Record as Message, SequenceRange,
 };
 use crate::api::grpc::v2::{journal, show};
-use crate::jobs::replays::{PAGE, REPLAYS, opened};
+use crate::jobs::replays::REPLAYS;
+
+/// The entries that are read at once.
+const PAGE: u32 = 1000;
 
 /// Reads a job from the store, and on.
 pub(super) struct ReplayReader {
@@ -104,7 +107,9 @@ impl ReplayReader {
     }
 
     async fn begin(&self, sign: JobMark) -> Result<SoFar, JobError> {
-        let (job, journal, machine) = opened(&self.store, &self.id).await?;
+        let job = self.store.jobs().get(&self.id).await?;
+        let mut journal = self.store.journals().open(&self.id).await?;
+        let machine = machine_of(&job, journal.is_empty().await?)?;
         Ok(SoFar {
             sign: (sign, JobSummary::from(&job)),
             replay: Replay::new(Engine::new(journal.job(), machine)),
@@ -112,43 +117,6 @@ impl ReplayReader {
             last: None,
         })
     }
-}
-
-/// The records of a job after one of them and up to another, but no more than `most`. The journal
-/// is replayed from its beginning: a record names commits that earlier ones have listed.
-pub(super) async fn records_between(
-    store: &JobStore,
-    id: &JobId,
-    after: i64,
-    until: i64,
-    most: usize,
-) -> Result<Vec<Message>, JobError> {
-    let _turn = REPLAYS.acquire().await;
-    let (_, journal, machine) = opened(store, id).await?;
-    let mut replay = Replay::new(Engine::new(journal.job(), machine));
-    let mut records = Vec::new();
-    let mut last = None;
-    while records.len() < most && last.is_none_or(|last| last < until) {
-        let entries = journal.entries_after(last, PAGE).await?;
-        let Some(entry) = entries.last() else {
-            break;
-        };
-        last = Some(entry.sequence);
-        let replayed = tokio::task::spawn_blocking(move || {
-            let valid = { entries.iter() }.filter(|it| !it.withdrawn && it.sequence <= until);
-            let taken = valid.map(|entry| replay.take(entry));
-            let found: Vec<_> = taken.filter(|record| record.sequence > after).collect();
-            (replay, found)
-        });
-        let (so_far, found) = match replayed.await {
-            Ok(replayed) => replayed,
-            Err(error) => std::panic::resume_unwind(error.into_panic()),
-        };
-        replay = so_far;
-        records.extend(found);
-    }
-    records.truncate(most);
-    Ok(records)
 }
 
 /// The numbers of the entries that were withdrawn.

@@ -22,7 +22,10 @@ use tonic::Status;
 use super::evidence::{Evidence, ViewRequest};
 use super::moment::JobSnapshot;
 use crate::api::grpc::errors;
-use crate::jobs::replays::{PAGE, REPLAYS, opened};
+use crate::jobs::replays::REPLAYS;
+
+/// The entries that are read at once.
+const PAGE: u32 = 1000;
 
 /// The most jobs that are kept, and how much memory they take, estimated.
 const MOST_JOBS: usize = 64;
@@ -257,8 +260,10 @@ async fn current(
 }
 
 async fn begin(store: &JobStore, id: &JobId, sign: JobMark) -> Result<CachedJob, Status> {
-    let (job, journal, machine) = opened(store, id).await.map_err(errors::job)?;
-    let moment = JobSnapshot::begin(job, journal.job(), machine).map_err(errors::job)?;
+    let job = store.jobs().get(id).await.map_err(errors::store)?;
+    let mut journal = store.journals().open(id).await.map_err(errors::store)?;
+    let is_empty = journal.is_empty().await.map_err(errors::store)?;
+    let moment = JobSnapshot::begin(job, journal.job(), is_empty).map_err(errors::job)?;
     Ok(CachedJob {
         sign,
         journal,
@@ -313,8 +318,9 @@ async fn read_on(mut now: CachedJob) -> Result<CachedJob, Status> {
 /// A job after so many records of its journal, which has more.
 async fn past(store: &JobStore, id: &JobId, at: usize) -> Result<JobSnapshot, Status> {
     let _turn = REPLAYS.acquire().await;
-    let (job, journal, machine) = opened(store, id).await.map_err(errors::job)?;
-    let mut moment = JobSnapshot::begin(job, journal.job(), machine).map_err(errors::job)?;
+    let job = store.jobs().get(id).await.map_err(errors::store)?;
+    let journal = store.journals().open(id).await.map_err(errors::store)?;
+    let mut moment = JobSnapshot::begin(job, journal.job(), false).map_err(errors::job)?;
     let mut last = None;
     while moment.at < at {
         let page = journal.entries_after(last, PAGE).await;

@@ -5,7 +5,7 @@
 //! costs only itself. After the last one, [`JobSnapshot::settle`] derives what follows from
 //! all of them together.
 
-use pinpoint_backends::job::{JobError, kind_of, stored_result};
+use pinpoint_backends::job::{JobError, kind_of, machine_of, stored_result};
 use pinpoint_backends::store::{Job, JournalEntry};
 use pinpoint_core::job::{JobResult, MeasuredMetric, NamedChart};
 use pinpoint_core::{
@@ -49,12 +49,13 @@ pub(super) struct JobSnapshot {
 }
 
 impl JobSnapshot {
-    /// A job before the first record of its journal, with the machine as it is then.
+    /// A job before the first record of its journal, which may be empty.
     ///
     /// # Errors
     ///
     /// When the job can't be read.
-    pub(super) fn begin(mut job: Job, key: JobKey, machine: JobMachine) -> Result<Self, JobError> {
+    pub(super) fn begin(mut job: Job, key: JobKey, is_empty: bool) -> Result<Self, JobError> {
+        let machine = machine_of(&job, is_empty)?;
         let result = match has_ended(job.state) {
             true => stored_result(&job)?,
             false => None,

@@ -186,9 +186,11 @@ impl Profiler {
     }
 }
 
-/// The script that the benchmark is, in the user's checkout.
+/// The script that the benchmark is, in the user's checkout or at an absolute path. Below a URL
+/// there is none.
 fn script_of(config: &LocalConfig) -> Option<String> {
-    started::script(config.repository.path()?, &config.command)
+    let checkout = config.repository.to_string();
+    started::script(Path::new(&checkout), &config.command)
 }
 
 pub(super) fn is_installed(program: &str) -> bool {
