@@ -68,28 +68,43 @@ impl CommitNames {
         self.ranges.get(&range).map(|(_, listing)| listing)
     }
 
-    /// The commit of the main repository that rolled the dependencies of a state, of which this is
-    /// the position, or that the state before it lacks. Absent where both have the same commit of
-    /// the main repository.
+    /// The commit of the main repository that makes the difference between two neighboring states,
+    /// the second of which is at this position: inside of a roll the commit that rolls, and where
+    /// the line goes back in time the one that is taken back. Absent where no commit of the main
+    /// repository makes it. If the range leaves commits out, such as those outside of certain
+    /// paths, it is the first one in the range that has the roll.
     pub fn rolled_by(&self, position: Position, states: [&CombinedCommit; 2]) -> Option<Commit> {
-        let [mut prior, mut commit] = states.map(|state| &state.main);
-        let mut position = position;
-        // A roll may lie inside of another one.
-        while let Position::Within { range, .. } = position
+        let ([mut prior, mut state], mut at) = (states, position);
+        // A state of a dependency lies between two others, which may be such states themselves.
+        while state.moved_since(prior).repository != state.main.repository {
+            let Position::Within { range, .. } = at else {
+                return None;
+            };
+            let ((_, higher), listing) = self.ranges.get(&range)?;
+            [prior, state] = [&listing.lower, &listing.higher];
+            at = *higher;
+        }
+        let [prior, state] = [&prior.main, &state.main];
+        let roll = if self.takes_back(position) {
+            prior
+        } else {
+            state
+        };
+        (prior != state).then(|| Commit::new(&*roll.repository, roll.newest()))
+    }
+
+    /// Returns true if the state at a position lacks a commit of the main repository that the one
+    /// before it has: up to the merge base of the two ends, the line goes back in time.
+    fn takes_back(&self, mut position: Position) -> bool {
+        while let Position::Within { range, offset } = position
             && let Some(((_, higher), listing)) = self.ranges.get(&range)
-            && range != 0
         {
-            [prior, commit] = [&listing.lower.main, &listing.higher.main];
+            if let Some(merge_base) = listing.merge_base {
+                return offset <= merge_base;
+            }
             position = *higher;
         }
-        // Up to the commit at which the histories of the ends parted, the line goes back in time.
-        let parted = self.range(0).and_then(|listing| listing.merge_base);
-        let goes_back = match position {
-            Position::Within { range: 0, offset } => parted >= Some(offset),
-            _ => false,
-        };
-        let roll = if goes_back { prior } else { commit };
-        (prior != commit).then(|| Commit::new(&*roll.repository, roll.newest()))
+        false
     }
 
     /// All positions that have a name, in order.

@@ -105,8 +105,9 @@ pub struct NamedCulprit {
     /// It is to blame because the culprit lacks it: a dependency was set back, or only the
     /// good end ever had it.
     pub undone: bool,
-    /// The commit of the main repository with the roll that the commit to blame came in, or was
-    /// taken back, with. Absent outside of rolls, and in results of earlier versions.
+    /// The commit of the main repository whose roll brought in the commit to blame, or took it
+    /// back: the first of those searched, if the range leaves out the roll itself. Absent outside
+    /// of rolls, and in results of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rolled_by: Option<Commit>,
     /// The other commits that may be to blame, oldest first: they could not be measured one by one,
