@@ -123,7 +123,7 @@ where
         .await
 }
 
-/// An executor and a clock, by which machines are driven.
+/// Drives machines with one executor and one clock.
 #[derive(Clone, Copy)]
 pub struct Driver<'a> {
     executor: &'a dyn Executor,

@@ -220,6 +220,6 @@ pub mod prelude {
         Journal, JournalError, ListRequest, Listing, Located, Magnitude, MemoryJournal, Range,
         Record, Report, Request, RunReport, RunRequest, Stop, Ticket,
     };
-    // The function, and not its module, too.
+    // By its full path, since `crate::drive` is the module as well.
     pub use crate::drive::drive;
 }

@@ -37,7 +37,8 @@ pub trait Machine {
     /// The result, once there is one.
     fn outcome(&self) -> Option<&Self::Outcome>;
 
-    /// Adds the names of commits to the culprits of an outcome; for most machines there are none.
+    /// Adds the names of commits to the culprits of an outcome. A machine that finds no culprits
+    /// leaves it as it is.
     fn name_culprits(_outcome: &mut Self::Outcome, _names: &CommitNames) {}
 
     /// The commits at the two ends, when the machine knows them.

@@ -243,9 +243,8 @@ pub struct Culprit {
     pub commit: Position,
     /// Its nearest older commit, with which it was compared.
     pub prior: Position,
-    /// The name of the commit. A machine knows positions only:
-    /// [`Engine::outcome`](crate::Engine::outcome) adds the names. Absent where the range is
-    /// counted and commits have none.
+    /// The name of the commit. A machine knows positions only, and leaves it out;
+    /// [`Engine::outcome`](crate::Engine::outcome) adds it, and so does [`drive`](crate::drive()).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit_name: Option<CombinedCommit>,
     /// The name of its nearest older commit.

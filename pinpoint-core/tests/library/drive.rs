@@ -12,10 +12,11 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use pinpoint_core::{
-    Bisection, BisectionSpec, BuildReport, BuildRequest, Clock, CombinedCommit, Commit, DriveError,
-    DriveEvent, Driver, ExecutorError, InProcess, JobKey, Journal, JournalError, Key, ListRequest,
-    Listing, Located, Outcome, Position, Range, Record, Report, RetryPolicy, RunReport, RunRequest,
-    Series, Status, Stop, Stopped, Strategy, Usage, drive,
+    Bisection, BisectionSpec, BuildReport, BuildRequest, Clock, CombinedCommit, Commit,
+    CulpritFinder, CulpritFinderSpec, DriveError, DriveEvent, Driver, ExecutorError, InProcess,
+    JobKey, Journal, JournalError, Key, ListRequest, Listing, Located, Outcome, Position, Range,
+    Record, Report, RetryPolicy, RunReport, RunRequest, Series, Status, Stop, Stopped, Strategy,
+    Usage, drive,
 };
 use tokio::time::sleep;
 
@@ -359,6 +360,29 @@ async fn finds_the_culprit_and_names_it() {
     let name = |number: u64| Some(commit(&number.to_string()));
     assert_eq!(culprit.commit_name, name(SLOW_FROM));
     assert_eq!(culprit.prior_name, name(SLOW_FROM - 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_culprit_that_was_checked_is_named_too() {
+    let finder = CulpritFinder::new(CulpritFinderSpec {
+        bisection: spec(),
+        ..CulpritFinderSpec::new(spec().range)
+    });
+    let driven = drive(
+        finder.unwrap(),
+        &World::new(),
+        &mut Memory::default(),
+        &World::new(),
+        pending(),
+    )
+    .await
+    .unwrap();
+    let outcome = driven.outcome;
+    let searched = &outcome.bisection.unwrap().culprits[0];
+    for culprit in [searched, &outcome.culprits[0].culprit] {
+        let name = commit(&SLOW_FROM.to_string());
+        assert_eq!(culprit.commit_name, Some(name));
+    }
 }
 
 #[tokio::test(start_paused = true)]
