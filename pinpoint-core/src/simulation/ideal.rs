@@ -2,7 +2,7 @@
 
 use libm::{exp, log};
 
-use super::search::Truth;
+use super::truth::Truth;
 use super::{Memory, Scenario};
 use crate::SpecError;
 use crate::random::SplitMix64;

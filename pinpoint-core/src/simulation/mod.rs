@@ -44,6 +44,7 @@ mod scatter;
 mod scenario;
 mod search;
 mod summary;
+mod truth;
 
 pub use ideal::Ideal;
 pub use memory::Memory;

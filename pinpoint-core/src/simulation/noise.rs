@@ -37,7 +37,7 @@ pub enum Noise {
 }
 
 /// Interquartile range of the standard normal distribution.
-const NORMAL_RANGE: f64 = 1.348_979_500_392_163_4;
+pub(super) const NORMAL_RANGE: f64 = 1.348_979_500_392_163_4;
 /// The interquartile range of Student's t with 2 degrees of freedom: √(8/3).
 const HEAVY_TAILS_RANGE: f64 = 1.632_993_161_855_452;
 /// The interquartile range of the standard log-normal distribution: e^q - e^-q, where q is the
