@@ -528,3 +528,47 @@ fn a_list_of_the_slowest_tests_says_that_it_is_one() {
     let reading = Format::PytestDurations.read_with_failures(output.as_bytes());
     assert!(reading.expect("it is sound").remarks[0].contains("slowest tests only"));
 }
+
+#[test]
+fn names_of_other_programs_in_gos_format_may_be_in_lower_case() {
+    let output = "goos: linux\nBenchmarkuber_zap_total 1 10149055 total-bytes\nBenchmarking 5 runs\nBenchmarked 5 3 ns\n";
+    let charts = read("auto", output).expect("it is recognized");
+    check(
+        &charts,
+        &[(
+            "Benchmarkuber_zap_total total-bytes",
+            1,
+            10149055.0,
+            Some("total-bytes"),
+            Unknown,
+        )],
+    );
+}
+
+/// A benchmark's own output stands between its name and its result.
+#[test]
+fn a_benchmark_of_go_that_prints_has_its_result_on_a_later_line() {
+    let output = "BenchmarkA-8   \tloading 5 files\nloaded\n    1000\t   100 ns/op\nBenchmarkB-8   \t  10\t 7 ns/op\n 20 8 ns/op\n";
+    let charts = read("auto", output).expect("the format is Go's");
+    check(
+        &charts,
+        &[
+            ("BenchmarkA-8", 1, 100.0, Some("ns/op"), Down),
+            ("BenchmarkB-8", 1, 7.0, Some("ns/op"), Down),
+        ],
+    );
+}
+
+#[test]
+fn one_name_of_two_packages_is_two_charts() {
+    let output = "pkg: a\nBenchmarkX 1 3 ns/op\npkg: b\nBenchmarkX 1 4 ns/op\nUnit q better=higher\nBenchmarkX 1 5 q\n";
+    let charts = read("gobench", output).expect("it is sound");
+    check(
+        &charts,
+        &[
+            ("a.BenchmarkX", 1, 3.0, Some("ns/op"), Down),
+            ("b.BenchmarkX", 1, 4.0, Some("ns/op"), Down),
+            ("b.BenchmarkX q", 1, 5.0, Some("q"), Up),
+        ],
+    );
+}
