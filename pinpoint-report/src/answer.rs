@@ -236,12 +236,17 @@ fn did(document: &BisectionResult, culprit: &NamedCulprit) -> Markup {
                 } @else { " (medians)" }
             }
         }
-        _ => html! {
+        EffectOf::Failures => html! {
             @if culprit.undone { "was lost, which " }
             "changed how often runs fail from " strong { (format!("{:.0} %", 100.0 * effect.before)) }
             " to " strong { (format!("{:.0} %", 100.0 * effect.after)) }
             @let reasons = [&effect.before_failure, &effect.after_failure].map(Option::as_ref);
             (Foreign(&crate::words::because(reasons)))
+        },
+        other => html! {
+            @if culprit.undone { "was lost, which " }
+            "changed the " (other.as_str()) " of runs from " strong { (effect.before) }
+            " to " strong { (effect.after) }
         },
     }
 }

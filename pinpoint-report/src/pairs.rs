@@ -242,7 +242,7 @@ fn differences_of(
     let percent = |base: f64, experiment: f64| match transform? {
         Transform::Log => Some(100.0 * (experiment / base - 1.0)),
         Transform::Normalized => Some(100.0 * (experiment - base) / middle.abs()),
-        // Another transformation is not of percentages.
+        // The others are not in percent.
         _ => None,
     };
     (values.iter())

@@ -103,7 +103,7 @@ impl World {
             }
             Task::Cancel { .. } => Event::Canceled { action: number },
             Task::List { .. } => unreachable!("the range is counted"),
-            _ => unreachable!("a search knows its metric"),
+            _ => unreachable!("a search that knows its metric asks for nothing else"),
         }
     }
 

@@ -177,7 +177,8 @@ pub fn in_diff(kind: DiffMatchKind) -> &'static str {
     match kind {
         DiffMatchKind::Lines => "in the diff",
         DiffMatchKind::Name => "named in the diff",
-        _ => "its file is in the diff",
+        DiffMatchKind::File => "its file is in the diff",
+        _ => "related to the diff",
     }
 }
 

@@ -107,8 +107,8 @@ pub fn how_lost(document: &BisectionResult, culprit: &NamedCulprit) -> Option<&'
 
 /// The commit of the main repository with the roll, where the culprit is a state inside of it.
 pub fn rolled_by(culprit: &NamedCulprit) -> Option<String> {
-    let rolled_by = culprit.rolled_by.clone();
-    let rolled_by = rolled_by.filter(|_| !culprit.commit.modified_deps.is_empty())?;
+    let is_inside = !culprit.commit.modified_deps.is_empty();
+    let rolled_by = culprit.rolled_by.clone().filter(|_| is_inside)?;
     Some(line(&rolled_by.into()))
 }
 
@@ -209,8 +209,7 @@ pub fn effect(document: &BisectionResult, effect: &Effect) -> String {
             let _ = write!(text, "{separator}medians {before} → {after}");
             text
         }
-        // Of another part of the results, both levels are rates.
-        _ => {
+        EffectOf::Failures => {
             let percent = |rate: f64| format!("{:.0} %", 100.0 * rate);
             let mut text = format!(
                 "failing runs {} → {}",
@@ -228,5 +227,6 @@ pub fn effect(document: &BisectionResult, effect: &Effect) -> String {
             let reasons = [&effect.before_failure, &effect.after_failure];
             text + &because(reasons.map(Option::as_ref))
         }
+        other => format!("{} {} → {}", other.as_str(), effect.before, effect.after),
     }
 }

@@ -130,7 +130,7 @@ impl Landscape {
                 second: self.run(second, number, 1),
             },
             Task::Cancel { .. } => Event::Canceled { action: number },
-            _ => unreachable!("a search knows its metric"),
+            _ => unreachable!("a search that knows its metric asks for nothing else"),
         }
     }
 

@@ -165,7 +165,7 @@ impl World {
                 }
             }
             Task::Cancel { .. } => Event::Canceled { action: number },
-            _ => unreachable!("a bisection asks for no pairs, and knows its metric"),
+            _ => unreachable!("a bisection asks for nothing else"),
         }
     }
 
