@@ -130,7 +130,7 @@ fn tasks(cache: &Path) -> Result<[f64; 2]> {
     })?;
     waited?;
     let spent = (processor() - began).saturating_sub(swarming.spent());
-    assert!(heartbeat.count() > 0, "nobody was told that tasks go on");
+    assert!(heartbeat.count() > 0, "no heartbeat while tasks run");
     let seconds = TASKS_FOR.as_secs_f64();
     let asked = swarming.requests.load(Ordering::Relaxed) as f64;
     Ok([asked / seconds, spent.as_secs_f64() / seconds])

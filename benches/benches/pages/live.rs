@@ -210,7 +210,7 @@ pub(crate) async fn open(
     append(store, &first, &records[begun..]).await?;
     let part = (service.processor_time()? - taken).as_secs_f64() / began.elapsed().as_secs_f64();
     let going_on = service.memory("VmRSS:")?;
-    below("while one job goes on", going_on - idle, "MB", OPEN);
+    below("while one job runs", going_on - idle, "MB", OPEN);
     println!(
         "{:<46} {:>9.2} %",
         "the service's part of a processor",

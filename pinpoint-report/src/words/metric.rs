@@ -59,7 +59,7 @@ fn direction(metric: &MeasuredMetric) -> Option<String> {
     };
     let is_measured = metric.source == Some(MetricSource::Measured);
     let reason = match metric.direction_source {
-        Some(DirectionSource::Told) => ", as told",
+        Some(DirectionSource::Told) => ", as specified",
         Some(DirectionSource::Format) if !is_measured => ", by its format",
         Some(DirectionSource::Unit) => ", by its unit",
         _ => "",
