@@ -121,8 +121,8 @@ struct Sides {
     changes: Option<ExplainedChanges>,
 }
 
-/// The request for a job that explains the result of another in this many pairs of runs. Of several culprits it is the first, or the one whose hash begins with these
-/// digits.
+/// The request for a job that explains the result of another in this many pairs of runs. Of several
+/// culprits it is the first, or the one whose hash begins with these digits.
 ///
 /// Of a job in LUCI, the configuration of its executor is that of the job: the executor decides how
 /// its runs are profiled. Its changes are unknown on this machine.

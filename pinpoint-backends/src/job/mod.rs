@@ -1,10 +1,11 @@
 //! The life of a job: one definition of it for the command line, Python, a service and its workers,
 //! over any store and any executor.
 //!
-//! A job is taken ([`TakenJob::take`]), worked on until it ends or this process has to stop
-//! ([`TakenJob::work`]), and released. An idle job is ended by [`TakenJob::cancel`], and any other
-//! by [`cancel`]. [`machine_of`] and [`stored_result`] show a job without taking it, [`waiting()`]
-//! returns the reason why one waits, and [`interrupted`] finds jobs whose process is gone.
+//! A [`JobRequest`] describes a job for the store. The job is taken ([`TakenJob::take`]), worked on
+//! until it ends or this process has to stop ([`TakenJob::work`]), and released. An idle job is
+//! ended by [`TakenJob::cancel`], and any other by [`cancel`]. [`machine_of`] and [`stored_result`]
+//! show a job without taking it, [`waiting()`] returns the reason why one waits, and
+//! [`interrupted`] finds jobs whose process is gone.
 //!
 //! An active job is held by a lock, against other processes of this machine, and by a lease,
 //! against other machines. The lease is renewed during the work; a worker that loses it stops.

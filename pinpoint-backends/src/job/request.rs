@@ -254,6 +254,24 @@ mod tests {
     }
 
     #[test]
+    fn direction_and_measure_may_come_in_any_order() {
+        let spec = PairwiseSpec::new(commit("a"), commit("b"));
+        for measure in [
+            RequestedMeasure::Auto,
+            RequestedMeasure::Named(RunMeasure::Wall),
+        ] {
+            let request = || JobRequest::local(spec.clone(), local());
+            let direction_first = request()
+                .with_direction(Some(Direction::Up))
+                .with_measure(Some(measure));
+            let measure_first = request().with_measure(Some(measure)).unwrap();
+            let measure_first = measure_first.with_direction(Some(Direction::Up));
+            let [one, other] = [direction_first.unwrap(), measure_first];
+            assert_eq!((one.spec, one.config), (other.spec, other.config));
+        }
+    }
+
+    #[test]
     fn a_search_finds_its_chart_and_direction() {
         let [good, bad] = ["a", "b"].map(commit);
         let spec = BisectionSpec::new(Range::Between { good, bad });

@@ -120,8 +120,7 @@ impl Actions {
     ) -> Result<Placed, Undone> {
         let request = &work.request;
         if matches!(request, Request::Build(_)) {
-            let bot = self.jobs.read(id.as_str()).await?.bot;
-            self.jobs.until_builds_may_begin(&bot).await?;
+            self.jobs.until_build_may_begin(id, info.attempt).await?;
         }
         let here = self.open(id).await?;
         let job = here.taken.job();

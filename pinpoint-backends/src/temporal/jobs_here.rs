@@ -10,16 +10,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
-use futures_util::future::BoxFuture;
+use futures_util::FutureExt;
+use futures_util::future::{BoxFuture, ready};
 use pinpoint_core::job::{JobState, ResultSource};
 use pinpoint_core::{Executor, Key, Request};
 use temporalio_sdk::activities::ActivityError;
 use tokio::sync::{Mutex, OnceCell, mpsc, watch};
 
 use super::failures::{OtherStoresJob, elsewhere, from_store, superseded};
+use super::machines::{free_machines, machines_of};
 use super::metrics::Metrics;
 use super::news::News;
-use super::queues::free_and_busy_machines;
 use super::unable::HoldBack;
 use crate::job::{JobError, TakenJob};
 use crate::job_dir;
@@ -37,6 +38,11 @@ const CLOSE_POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The time between checks for a free machine, while a build waits for a benchmark to end.
 const FREE_POLL_INTERVAL: Duration = Duration::from_secs(2);
+
+/// The number of attempts after which a build stays on the machine that gets it. A machine that
+/// seems to be free has not taken it by then: its worker is dead, or not on Temporal, or its disk
+/// is full.
+const MOST_HANDOVERS: u32 = 20;
 
 /// The time for which an operation on an unresponsive store is retried.
 const STORE_TIMEOUT: Duration = Duration::from_secs(30);
@@ -69,6 +75,7 @@ pub(crate) struct JobHere {
 /// Filled once the job is open. A job in use has more owners than this.
 type Entry = Arc<OnceCell<Arc<JobHere>>>;
 
+/// An action in progress in this process.
 #[derive(Clone)]
 struct ActionUnderWay {
     job: JobId,
@@ -185,10 +192,9 @@ impl JobsHere {
 
     /// The machines on which workers serve a bot.
     pub(crate) async fn machines_of(&self, bot: &str) -> Result<BTreeSet<String>, StoreError> {
-        let workers = self.store.workers().list().await?.into_iter();
-        let serving =
-            workers.filter(|worker| !worker.gone && worker.bots.iter().any(|it| it == bot));
-        Ok(serving.map(|worker| worker.machine).collect())
+        let workers = self.store.workers().list().await?;
+        let machines = machines_of(bot, &workers).into_iter();
+        Ok(machines.map(str::to_owned).collect())
     }
 
     /// Releases the lease of a job that has ended.
@@ -222,27 +228,43 @@ impl JobsHere {
         ActionGuard { jobs: self, key }
     }
 
-    /// Waits until no benchmark runs in this process, so that a build need not wait for one.
+    /// Waits for the benchmarks that this process has begun before a build of a job. Then the lock
+    /// of the machine keeps their order.
     ///
     /// # Errors
     ///
-    /// When another machine of the bot is free to build: this one may run its benchmark for hours.
-    pub(crate) async fn until_builds_may_begin(&self, bot: &str) -> Result<(), ActivityError> {
-        let mut under_way = self.under_way.subscribe();
-        loop {
-            let quiet = under_way.wait_for(|works| works.iter().all(|work| !work.runs_benchmark));
-            if tokio::time::timeout(FREE_POLL_INTERVAL, quiet)
-                .await
-                .is_ok()
-            {
-                return Ok(());
-            }
-            let workers = self.store.workers().list().await.map_err(from_store)?;
-            let (free, _busy) = free_and_busy_machines(bot, &workers);
-            if free > 0 {
-                return Err(elsewhere("a benchmark is running on this machine"));
-            }
+    /// When another machine of the bot is free to build: a benchmark may take hours. If that
+    /// machine does not take the build, this one gets it again in a moment, for the next `attempt`.
+    pub(crate) async fn until_build_may_begin(
+        &self,
+        job: &JobId,
+        attempt: u32,
+    ) -> Result<(), ActivityError> {
+        let is_other_free = || match attempt < MOST_HANDOVERS {
+            true => self.is_other_machine_free(job).boxed(),
+            false => ready(false).boxed(),
+        };
+        match until_benchmarks_end(self.under_way.subscribe(), is_other_free).await {
+            true => Ok(()),
+            false => Err(elsewhere(format!(
+                "a benchmark is running on {}, and another machine is free",
+                self.machine()
+            ))),
         }
+    }
+
+    /// Checks whether another machine of a job's bot seems to be free. None does while the store
+    /// can't be read.
+    async fn is_other_machine_free(&self, job: &JobId) -> bool {
+        let (Ok(job), Ok(workers)) = (
+            self.store.jobs().get(job).await,
+            self.store.workers().list().await,
+        ) else {
+            return false;
+        };
+        // This one may have begun its benchmark after it was last announced.
+        let mut free = free_machines(&job.bot, &workers).into_iter();
+        free.any(|machine| machine != self.machine())
     }
 
     /// Keeps the store informed of work in progress, for as long as it is polled.
@@ -337,6 +359,35 @@ impl JobsHere {
     }
 }
 
+/// Waits for the benchmarks that are in progress now, and for none that begins later: there may
+/// always be one. Returns false once another machine is free instead.
+async fn until_benchmarks_end<'a>(
+    mut under_way: watch::Receiver<Vec<ActionUnderWay>>,
+    is_other_free: impl Fn() -> BoxFuture<'a, bool>,
+) -> bool {
+    let benchmarks: Vec<Key> = (under_way.borrow().iter())
+        .filter(|work| work.runs_benchmark)
+        .map(|work| work.key.clone())
+        .collect();
+    loop {
+        let ended =
+            under_way.wait_for(|works| !works.iter().any(|work| benchmarks.contains(&work.key)));
+        let have_ended = tokio::time::timeout(FREE_POLL_INTERVAL, ended)
+            .await
+            .is_ok();
+        let is_quiet = !under_way.borrow().iter().any(|work| work.runs_benchmark);
+        if is_quiet {
+            return true;
+        }
+        if is_other_free().await {
+            return false;
+        }
+        if have_ended {
+            return true;
+        }
+    }
+}
+
 /// Checks that the job is not in use. One that is being opened has another owner, too.
 fn is_idle(entry: &Entry) -> bool {
     let is_used = entry.get().is_some_and(|here| Arc::strong_count(here) > 1);
@@ -357,5 +408,70 @@ impl Drop for ActionGuard<'_> {
                 works.remove(place);
             }
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use tokio::time::Instant;
+
+    use super::*;
+
+    fn action(number: u64, runs_benchmark: bool) -> ActionUnderWay {
+        let job = JobId::parse("0199f3c1a2b37f0e8d1c2b3a49586776").unwrap();
+        ActionUnderWay {
+            key: Key {
+                job: job.to_string(),
+                action: number,
+            },
+            job,
+            activity: "",
+            runs_benchmark,
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_build_waits_for_a_benchmark_unless_another_machine_is_free() {
+        let under_way = watch::Sender::new(vec![action(1, false)]);
+        let not_asked = || panic!("no benchmark runs");
+        assert!(until_benchmarks_end(under_way.subscribe(), not_asked).await);
+
+        under_way.send_modify(|works| works.push(action(2, true)));
+        let asked = Cell::new(0);
+        let free_at_third = || {
+            asked.set(asked.get() + 1);
+            ready(asked.get() == 3).boxed()
+        };
+        let began = Instant::now();
+        assert!(!until_benchmarks_end(under_way.subscribe(), free_at_third).await);
+        assert_eq!(began.elapsed().as_secs(), 6);
+    }
+
+    /// Runs for the bot and for the machine come from two queues, so that one follows another
+    /// without a pause.
+    #[tokio::test(start_paused = true)]
+    async fn a_build_does_not_wait_for_later_benchmarks() {
+        for is_other_free in [false, true] {
+            let under_way = watch::Sender::new(vec![action(1, true)]);
+            let benchmarks = async {
+                for number in 2.. {
+                    tokio::time::sleep(Duration::from_millis(500)).await;
+                    under_way.send_modify(|works| works.push(action(number, true)));
+                    tokio::time::sleep(Duration::from_millis(500)).await;
+                    under_way.send_modify(|works| drop(works.remove(0)));
+                }
+            };
+            let is_free = || ready(is_other_free).boxed();
+            let began = Instant::now();
+            tokio::select! {
+                stays = until_benchmarks_end(under_way.subscribe(), is_free) => {
+                    assert_eq!(stays, !is_other_free);
+                }
+                () = benchmarks => {}
+            }
+            assert_eq!(began.elapsed().as_secs(), 1);
+        }
     }
 }

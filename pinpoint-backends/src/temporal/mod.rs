@@ -30,6 +30,7 @@ mod failures;
 #[cfg(test)]
 mod histories;
 mod jobs_here;
+mod machines;
 mod messages;
 mod metrics;
 mod namespace;

@@ -12,8 +12,8 @@ use temporalio_common::protos::temporal::api::taskqueue::v1::TaskQueue;
 use temporalio_common::protos::temporal::api::workflowservice::v1::DescribeTaskQueueRequest;
 
 use super::jobs_here::JobsHere;
+use super::machines::{free_machines, machines_of};
 use super::messages::{bot_queue, build_queue};
-use crate::store::WorkerEntry;
 
 /// The time between measurements.
 const QUEUE_POLL_INTERVAL: Duration = Duration::from_secs(5);
@@ -49,8 +49,9 @@ impl Queues<'_> {
         }
         if let Ok(workers) = store.workers().list().await {
             for bot in self.bots {
-                let (free, busy) = free_and_busy_machines(bot, &workers);
-                metrics.machines(bot, free, busy);
+                let free = free_machines(bot, &workers).len() as u64;
+                let all = machines_of(bot, &workers).len() as u64;
+                metrics.machines(bot, free, all - free);
             }
         }
         for bot in self.bots {
@@ -80,48 +81,5 @@ impl Queues<'_> {
         let length = u64::try_from(stats.approximate_backlog_count).unwrap_or_default();
         let age = stats.approximate_backlog_age.unwrap_or_default();
         Some((length, Duration::try_from(age).unwrap_or_default()))
-    }
-}
-
-/// The machines of a bot that are free, and those that are at work, for any bot.
-pub(super) fn free_and_busy_machines(bot: &str, workers: &[WorkerEntry]) -> (u64, u64) {
-    let there = || workers.iter().filter(|worker| !worker.gone);
-    let serving = there().filter(|worker| worker.bots.iter().any(|name| name == bot));
-    let mut machines: Vec<&str> = serving.map(|worker| &*worker.machine).collect();
-    machines.sort_unstable();
-    machines.dedup();
-    let is_busy =
-        |machine: &&str| there().any(|worker| worker.machine == **machine && worker.job.is_some());
-    let busy = machines.iter().filter(|machine| is_busy(machine)).count();
-    (machines.len() as u64 - busy as u64, busy as u64)
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn a_machine_is_free_when_none_of_its_workers_is_at_work() {
-        let worker = |machine: &str, bots: &[&str], gone: bool, busy: bool| -> WorkerEntry {
-            serde_json::from_value(json!({
-                "name": machine, "machine": machine, "bots": bots, "host": null,
-                "version": "0.1.0", "started": 0, "seen": 0, "gone": gone,
-                "job": busy.then_some("0199f3c1a2b37f0e8d1c2b3a49586776"), "activity": "",
-            }))
-            .unwrap()
-        };
-        let workers = [
-            worker("rack-1", &["lab"], false, false),
-            worker("rack-1", &["desk"], false, true),
-            worker("rack-2", &["lab", "desk"], false, false),
-            worker("rack-2", &["lab"], false, false),
-            worker("rack-3", &["lab"], true, false),
-            worker("rack-4", &["desk"], false, false),
-        ];
-        assert_eq!(free_and_busy_machines("lab", &workers), (1, 1));
-        assert_eq!(free_and_busy_machines("desk", &workers), (2, 1));
-        assert_eq!(free_and_busy_machines("other", &workers), (0, 0));
     }
 }

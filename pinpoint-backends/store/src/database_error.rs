@@ -6,7 +6,7 @@
 pub struct DatabaseError(pub(super) sqlx::Error);
 
 impl DatabaseError {
-    /// Returns the error of waiting in vain for a connection, for tests of those who wait on.
+    /// Returns the error for a database without a free connection, for tests of retries.
     #[doc(hidden)]
     #[must_use]
     pub fn no_connection() -> Self {

@@ -32,7 +32,7 @@ pub enum StoreError {
     CannotOpen {
         /// The file or database.
         store: String,
-        /// The error of SQLite.
+        /// The error of the database.
         source: DatabaseError,
     },
     /// A newer pinpoint has written the file.
@@ -80,7 +80,7 @@ pub enum StoreError {
     Corrupt {
         /// The file or database.
         store: String,
-        /// The error of SQLite.
+        /// The error of the database.
         source: DatabaseError,
     },
     /// A row is not in the form that this program writes.
@@ -100,7 +100,7 @@ pub enum StoreError {
     Full {
         /// The file or database.
         store: String,
-        /// The error of SQLite.
+        /// The error of the database.
         source: DatabaseError,
     },
     /// The disk failed.
@@ -110,7 +110,7 @@ pub enum StoreError {
     Disk {
         /// The file or database.
         store: String,
-        /// The error of SQLite.
+        /// The error of the database.
         source: DatabaseError,
     },
     /// Another process has held the lock of the file for too long.
@@ -118,15 +118,15 @@ pub enum StoreError {
     Busy {
         /// The file or database.
         store: String,
-        /// The error of SQLite, if it was asked.
+        /// The error of the database, if it was asked.
         source: Option<DatabaseError>,
     },
-    /// Any other error of SQLite.
+    /// Any other error of the database.
     #[error("{store} failed: {source}")]
     Database {
         /// The file or database.
         store: String,
-        /// The error of SQLite.
+        /// The error of the database.
         source: DatabaseError,
     },
     /// No job id has this prefix.
@@ -209,7 +209,7 @@ pub enum StoreError {
         until: Option<i64>,
     },
     /// A token of this name exists; it may have expired.
-    #[error("there is a token {:?} already; choose another name", brief(.name))]
+    #[error("a token named {:?} already exists; choose another name", brief(.name))]
     TokenExists {
         /// The name.
         name: String,
@@ -442,7 +442,7 @@ fn trouble(dialect: Dialect, error: &sqlx::Error) -> DatabaseErrorKind {
     }
 }
 
-/// No job has an id that is none.
+/// A text that is not a job id names no job.
 impl From<NoJobId> for StoreError {
     fn from(NoJobId(prefix): NoJobId) -> Self {
         Self::Unknown { prefix }

@@ -47,7 +47,8 @@ pub struct Imported {
 impl Exchange<'_> {
     /// Adds the jobs of an export, all of them or none. A job that exists already is left as it is.
     /// A job that was added is [`imported`](Job::imported) until
-    /// [`Jobs::trust`](super::views::Jobs::trust); `check` decides which specs, configurations and outcomes are valid.
+    /// [`Jobs::trust`](super::views::Jobs::trust); `check` decides which specs, configurations and
+    /// outcomes are valid.
     ///
     /// # Errors
     ///

@@ -359,6 +359,7 @@ mod tests {
         let mut anew = store.journals().open(&id).await.unwrap();
         assert_eq!(anew.records().await.unwrap(), written);
     }
+
     /// As it may on a full disk.
     #[tokio::test]
     async fn a_transaction_that_sqlite_ends_by_itself_spoils_no_connection() {

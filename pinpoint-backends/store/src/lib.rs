@@ -138,11 +138,9 @@ mod workers;
 pub use address::without_password;
 pub use answers::Placed;
 pub use audit::{AuditCheck, AuditEntry, AuditFault, AuditFilter, AuditRow};
-
 pub use creation::{Created, Creation, IdempotencyKey};
 pub use database_error::DatabaseError;
 pub use error::StoreError;
-
 pub use files::{JobFile, KnownFile, MOST_FILE_BYTES};
 pub use filter::{JobFilter, NameParts, Page, Place, Total};
 pub use holders::Holder;

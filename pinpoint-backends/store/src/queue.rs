@@ -45,7 +45,8 @@ impl Queue<'_> {
         Ok(before.map(|before| u64::try_from(before).unwrap_or_default()))
     }
 
-    /// Returns whether a job needs a worker, by the rules of [`Leases::take`](super::views::Leases::take).
+    /// Returns whether a job needs a worker, by the rules of
+    /// [`Leases::take`](super::views::Leases::take).
     ///
     /// # Errors
     ///
@@ -60,7 +61,8 @@ impl Queue<'_> {
     }
 
     /// The number of jobs of each of these bots that wait for a worker, by the rules of
-    /// [`Leases::take`](super::views::Leases::take), and the age of the oldest; bots without waiting jobs are left out.
+    /// [`Leases::take`](super::views::Leases::take), and the age of the oldest; bots without
+    /// waiting jobs are left out.
     ///
     /// # Errors
     ///

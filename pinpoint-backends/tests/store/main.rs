@@ -19,6 +19,7 @@ mod job_files;
 mod jobs;
 mod journals;
 mod leases;
+mod list_model;
 mod lists;
 mod network;
 mod orders;

@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use pinpoint_backends::store::{
-    AuditCheck, AuditEntry, AuditFilter, CancelRequest, Creation, IdempotencyKey, JobId, JobStore,
-    Lease, Patience, StoreError,
+    AuditCheck, AuditEntry, AuditFilter, CancelRequest, Creation, IdempotencyKey, JobId,
+    JobJournal, JobStore, Lease, Patience, StoreError,
 };
 use pinpoint_core::{JobState, Journal, Record};
 use sqlx::{AssertSqlSafe, Connection, PgConnection};
@@ -83,15 +83,15 @@ impl Network {
         }
     }
 
+    /// The journal of the job, over one of the two ways to the store.
+    async fn journal(&self, store: &JobStore) -> JobJournal {
+        store.journals().open_leased(&self.lease).await.unwrap()
+    }
+
     /// Works like a running job, until it has happened often enough: `trouble` is called with the
     /// number of acknowledged records.
     async fn work(&self, enough: impl Fn(u64) -> bool) -> u64 {
-        let mut journal = self
-            .store
-            .journals()
-            .open_leased(&self.lease)
-            .await
-            .unwrap();
+        let mut journal = self.journal(&self.store).await;
         let mut written = 0;
         while !enough(written) {
             journal.append(&run(written)).await.unwrap();
@@ -141,7 +141,7 @@ async fn ends<T>(work: impl Future<Output = T>) -> T {
 async fn what_was_done_and_not_acknowledged_is_not_done_twice() {
     let network = Network::new(server().await, Patience::default()).await;
     let Network { proxy, store, .. } = &network;
-    let mut journal = store.journals().open_leased(&network.lease).await.unwrap();
+    let mut journal = network.journal(store).await;
     let mut written = 0;
     ends(async {
         for _ in 0..5 {
@@ -253,18 +253,8 @@ async fn a_change_that_was_not_acknowledged_is_told_once() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_second_writer_is_found_out_after_a_reset_as_well() {
     let network = Network::new(server().await, Patience::default()).await;
-    let mut first = network
-        .store
-        .journals()
-        .open_leased(&network.lease)
-        .await
-        .unwrap();
-    let mut second = network
-        .direct
-        .journals()
-        .open_leased(&network.lease)
-        .await
-        .unwrap();
+    let mut first = network.journal(&network.store).await;
+    let mut second = network.journal(&network.direct).await;
     assert_eq!(first.records().await.unwrap(), []);
     assert_eq!(second.records().await.unwrap(), []);
     second.append(&run(7)).await.unwrap();
@@ -280,12 +270,7 @@ async fn a_second_writer_is_found_out_after_a_reset_as_well() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_was_read_before_a_reset_is_not_read_twice() {
     let network = Network::new(server().await, Patience::default()).await;
-    let mut journal = network
-        .store
-        .journals()
-        .open_leased(&network.lease)
-        .await
-        .unwrap();
+    let mut journal = network.journal(&network.store).await;
     let mut records: Vec<_> = (0..300).map(run).collect();
     // Often enough that some of it is in one piece, no matter where the answer is cut.
     records.push(Record::GaveUp {

@@ -13,7 +13,8 @@ use serde_json::json;
 use crate::common::{
     BACK_TO_5, BACK_TO_6, Backend, Fixture, all, append_all, new_job, open, run_failed,
 };
-use crate::lists::{compare, create, fill, fits, named, value};
+use crate::list_model::{compare, fill, fits, named, value};
+use crate::lists::create;
 use crate::on_both;
 
 on_both! {
