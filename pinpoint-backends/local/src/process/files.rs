@@ -163,6 +163,21 @@ fn make_writable(directory: &Path) -> io::Result<()> {
     Ok(())
 }
 
+/// Removes the directories in a place whose names begin with a prefix, left by a process that was
+/// killed. Only where no other process makes any.
+pub(crate) fn remove_left(place: &Path, prefix: &str) -> Result<(), FileError> {
+    let unreadable = |error| FileError::io("read", place)(error);
+    for entry in fs::read_dir(place).map_err(unreadable)? {
+        let entry = entry.map_err(unreadable)?;
+        let name = entry.file_name();
+        if name.as_encoded_bytes().starts_with(prefix.as_bytes()) {
+            // Files still being written there are removed the next time.
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+    Ok(())
+}
+
 /// Writes a file under another name and moves it in place, so that half of it
 /// is never seen, even if this process is killed.
 ///
