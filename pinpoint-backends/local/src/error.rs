@@ -241,7 +241,7 @@ pub enum LocalError {
     },
     /// The range has no such offset.
     #[error(
-        "the range of {count} commits has none at offset {offset}; the repository's history changed since the range was listed: start a new job"
+        "the range of {count} commits has no commit at offset {offset}; the repository's history changed since the range was listed: start a new job"
     )]
     NoSuchOffset {
         /// The requested offset.

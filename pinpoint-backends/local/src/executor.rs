@@ -66,7 +66,7 @@ impl LocalExecutor {
     ///
     /// # Errors
     ///
-    /// When no repository or no command is given, or a directory of the
+    /// When the repository is not on this machine, no command is given, or a directory of the
     /// location can't be used.
     pub fn open(
         config: LocalConfig,

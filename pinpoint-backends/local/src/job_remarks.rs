@@ -2,13 +2,12 @@
 //!
 //! Of each kind the first is kept: most other runs show the same.
 
-use std::fs::{self, OpenOptions};
-use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use crate::error::LocalError;
+use crate::process::files;
 
 /// The kinds of remarks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,15 +49,7 @@ impl Remark {
         if self.is_noted(job_dir)? {
             return Ok(());
         }
-        let path = file(job_dir);
-        // The line break comes first, so that it ends a line that a kill cut off.
-        let write = || {
-            let mut line = vec![b'\n'];
-            serde_json::to_writer(&mut line, &(self, sentence))?;
-            let mut file = OpenOptions::new().append(true).create(true).open(&path)?;
-            file.write_all(&line)
-        };
-        write().map_err(LocalError::io("write", &path))
+        Ok(files::append_json_line(&file(job_dir), &(self, sentence))?)
     }
 }
 
@@ -67,15 +58,7 @@ fn file(job_dir: &Path) -> PathBuf {
 }
 
 fn load(job_dir: &Path) -> Result<Vec<(Remark, String)>, LocalError> {
-    let path = file(job_dir);
-    let content = match fs::read(&path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        other => other.map_err(LocalError::io("read", &path))?,
-    };
-    let lines = content.split(|byte| *byte == b'\n');
-    Ok(lines
-        .filter_map(|line| serde_json::from_slice(line).ok())
-        .collect())
+    Ok(files::read_json_lines(&file(job_dir))?)
 }
 
 /// The remarks on a job, in the order of their creation.
@@ -93,6 +76,8 @@ pub(crate) fn remarks(job_dir: &Path) -> Result<Vec<String>, LocalError> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

@@ -17,7 +17,7 @@ pub(crate) struct Table {
     rows: Vec<Value>,
     /// Rows that were inserted lately, by which others are known to be the same.
     ids: BTreeSet<String>,
-    /// So many requests about it are answered as if it were not there.
+    /// The number of requests about it that are still answered as if it did not exist.
     unseen_for: u32,
 }
 
@@ -139,7 +139,7 @@ pub(crate) async fn query(
 }
 
 impl FakeLuci {
-    /// Has this many requests about each table that is made from now on say that there is none.
+    /// Hides each table that is made from now on from this many requests about it.
     pub fn hide_new_tables(&self, requests: u32) {
         self.state().unseen_for = requests;
     }

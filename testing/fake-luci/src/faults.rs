@@ -59,7 +59,7 @@ impl Random {
         self.0.below(bound)
     }
 
-    /// True so many times of a thousand.
+    /// True `of_thousand` times in a thousand, on average.
     pub(crate) fn happens(&mut self, of_thousand: u32) -> bool {
         self.below(1000) < u64::from(of_thousand)
     }

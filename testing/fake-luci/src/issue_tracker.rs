@@ -1,4 +1,4 @@
-//! The issue tracker: the part of its interface by which results are told.
+//! The issue tracker: the part of its interface that reports need.
 
 use axum::Json;
 use axum::extract::{Path, State};

@@ -83,7 +83,7 @@ async fn method(
 async fn trouble(State(luci): State<FakeLuci>, request: Request, next: Next) -> Response {
     let path = request.uri().path();
     let is_prpc = path.starts_with("/prpc/");
-    let is_told = path.starts_with("/v1/issues/") || path.starts_with("/bigquery/");
+    let is_report = path.starts_with("/v1/issues/") || path.starts_with("/bigquery/");
     let (faults, refusal, draws) = {
         let mut state = luci.state();
         state.requests += 1;
@@ -102,7 +102,7 @@ async fn trouble(State(luci): State<FakeLuci>, request: Request, next: Next) -> 
     if is_prpc && !luci.is_signed_in(&request) {
         return prpc::answer(Err((16, "the token has expired".into())));
     }
-    if is_told && !luci.is_signed_in(&request) {
+    if is_report && !luci.is_signed_in(&request) {
         return StatusCode::UNAUTHORIZED.into_response();
     }
     if faults == Faults::default() {

@@ -36,11 +36,11 @@ pub(crate) struct State {
     pub(crate) issues: BTreeMap<u64, Issue>,
     /// By project, dataset and name.
     pub(crate) tables: BTreeMap<String, bigquery::Table>,
-    /// The requests about a table that was just made that say that there is none.
+    /// The number of requests that a new table is hidden from.
     pub(crate) unseen_for: u32,
     /// Tasks leave no traces, whatever they are asked for.
     pub(crate) traces_lost: bool,
-    /// So many traces are cut short.
+    /// The number of the next traces that are cut short.
     pub(crate) traces_cut: usize,
     /// Rows are taken, and in no table.
     pub(crate) loses_rows: bool,
@@ -52,8 +52,8 @@ impl FakeLuci {
         Self::with(repositories, 0, Faults::default(), 1)
     }
 
-    /// As [`new`](Self::new), with trouble by seed, in time that runs as fast as that of
-    /// `tokio`, or so many times faster.
+    /// Like [`new`](Self::new), with trouble by seed, in time that runs `speed` times as fast as
+    /// that of `tokio`.
     pub fn with(
         repositories: impl IntoIterator<Item = (&'static str, Arc<Repository>)>,
         seed: u64,
@@ -127,7 +127,7 @@ impl FakeLuci {
         state.tasks.clone()
     }
 
-    /// The builds and tasks of ours that go on, by their tags.
+    /// Our builds and tasks that are still running, by their tags.
     pub fn left_over(&self) -> Vec<String> {
         let now = self.now();
         let tasks = self.all_tasks().into_iter();
@@ -163,7 +163,7 @@ impl FakeLuci {
         self.state().traces_cut = count;
     }
 
-    /// Lets the builds that go on take a day longer.
+    /// Makes the running builds take a day longer.
     pub fn stall_builds(&self) {
         let now = self.now();
         let mut state = self.state();

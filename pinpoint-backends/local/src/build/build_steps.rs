@@ -114,7 +114,7 @@ impl BuildSteps<'_> {
         self.step_holding((), command, timeout).await
     }
 
-    /// Like [`step`](Self::step), and keeps `holds` until the command has ended.
+    /// Like [`step`](Self::step), and keeps `hold` until the command has ended.
     pub(crate) async fn step_holding<H: Send + 'static>(
         &self,
         hold: H,

@@ -79,7 +79,7 @@ impl Builder {
         let dir = steps.dir.clone();
         let repositories = self.workspace.repositories();
         let reads = blocking(Arc::clone(&steps.holds), move || {
-            Ok(trace::read(&trace, [&dir.path, &dir.tree], &repositories)?)
+            Ok(trace::read(&trace, &dir.path, &dir.tree, &repositories)?)
         })
         .await?;
         Ok((ended, reads))

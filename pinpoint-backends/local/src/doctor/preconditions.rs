@@ -1,4 +1,4 @@
-//! Checks of what runs need of this machine.
+//! Checks that this machine has what runs need.
 
 use crate::error::LocalError;
 use crate::process::cpus::CpuList;

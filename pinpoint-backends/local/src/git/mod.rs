@@ -1,5 +1,5 @@
-//! The user's repository and others, read through the `git` command: commits, their order and
-//! their files.
+//! Repositories: the user's, which are only read; mirrors of those that a job names by URL; and our
+//! own in the state directory, to which work trees belong.
 
 pub(crate) mod commit_diff;
 pub(crate) mod commit_lookup;

@@ -61,7 +61,7 @@ impl Repository {
                     good: good.into(),
                     bad: bad.into(),
                     merge_bases,
-                    what: "the commits between them can't be told beforehand",
+                    what: "the commits between them can't be listed beforehand",
                 });
             }
         };

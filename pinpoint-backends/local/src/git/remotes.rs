@@ -115,7 +115,7 @@ impl Repository {
     }
 }
 
-/// The commit, with each repository named by its URL; absent where one has none.
+/// The commit, with each repository named by its URL; absent if one of them has no URL.
 pub(crate) fn by_url(
     commit: &CombinedCommit,
     urls: &BTreeMap<String, String>,

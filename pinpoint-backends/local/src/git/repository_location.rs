@@ -36,7 +36,11 @@ impl fmt::Display for RepositoryLocation {
 
 impl From<PathBuf> for RepositoryLocation {
     fn from(path: PathBuf) -> Self {
-        Self::Path(path)
+        // Stored as `a:b`, it would be read as a host and a path there.
+        Self::Path(match path.to_str().is_some_and(is_url) {
+            true => Path::new(".").join(path),
+            false => path,
+        })
     }
 }
 
@@ -49,7 +53,8 @@ impl From<String> for RepositoryLocation {
     }
 }
 
-/// Tells a URL, or `HOST:PATH` as ssh takes it, from a path.
+/// Returns true for a URL and for `HOST:PATH` as ssh takes it, and false for a path. As for git, a
+/// `/` before the first colon makes it a path.
 fn is_url(text: &str) -> bool {
     let before = match text.split_once("://") {
         Some((scheme, _)) => scheme,
@@ -80,6 +85,23 @@ mod tests {
             assert_eq!(read.path().is_none(), is_url, "{text}");
             assert_eq!(read.to_string(), text);
             assert_eq!(serde_json::to_value(&read).unwrap(), stored);
+        }
+    }
+
+    #[test]
+    fn a_path_is_read_as_one_whatever_its_name() {
+        for (path, expected) in [
+            ("app", "app"),
+            ("a:b", "./a:b"),
+            ("a:b/c", "./a:b/c"),
+            ("a/b:c", "a/b:c"),
+            ("/src/a:b", "/src/a:b"),
+        ] {
+            let location = RepositoryLocation::from(PathBuf::from(path));
+            let stored = serde_json::to_value(&location).unwrap();
+            assert_eq!(stored, expected);
+            let read: RepositoryLocation = serde_json::from_value(stored).unwrap();
+            assert_eq!(read, location);
         }
     }
 }

@@ -1,4 +1,5 @@
-//! Small files, written whole or not at all, and locks on files.
+//! Files and directories: small files written whole or not at all, files of lines that grow, locks,
+//! and space on disk.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
@@ -162,6 +163,21 @@ fn make_writable(directory: &Path) -> io::Result<()> {
     Ok(())
 }
 
+/// Removes the directories in a place whose names begin with a prefix, left by a process that was
+/// killed. Only where no other process makes any.
+pub(crate) fn remove_left(place: &Path, prefix: &str) -> Result<(), FileError> {
+    let unreadable = |error| FileError::io("read", place)(error);
+    for entry in fs::read_dir(place).map_err(unreadable)? {
+        let entry = entry.map_err(unreadable)?;
+        let name = entry.file_name();
+        if name.as_encoded_bytes().starts_with(prefix.as_bytes()) {
+            // Files still being written there are removed the next time.
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+    Ok(())
+}
+
 /// Writes a file under another name and moves it in place, so that half of it
 /// is never seen, even if this process is killed.
 ///
@@ -192,6 +208,41 @@ pub(crate) fn read_json<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, F
             source,
         }),
     }
+}
+
+/// A value as one more line of a file. The line break comes first, so that it ends a line that a
+/// kill cut off.
+pub(crate) fn json_line<T: Serialize>(value: &T) -> io::Result<Vec<u8>> {
+    let mut line = vec![b'\n'];
+    serde_json::to_writer(&mut line, value)?;
+    Ok(line)
+}
+
+/// Appends a value to a file of such lines, which is created if missing.
+pub(crate) fn append_json_line<T: Serialize>(path: &Path, value: &T) -> Result<(), FileError> {
+    let write = || {
+        let line = json_line(value)?;
+        let mut file = OpenOptions::new().append(true).create(true).open(path)?;
+        file.write_all(&line)
+    };
+    write().map_err(FileError::io("write", path))
+}
+
+/// The values of a file of such lines, in order, without the lines that were cut off; empty if the
+/// file does not exist.
+pub(crate) fn read_json_lines<T, C>(path: &Path) -> Result<C, FileError>
+where
+    T: DeserializeOwned,
+    C: FromIterator<T>,
+{
+    let content = match fs::read(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+        other => other.map_err(FileError::io("read", path))?,
+    };
+    let lines = content.split(|byte| *byte == b'\n');
+    Ok(lines
+        .filter_map(|line| serde_json::from_slice(line).ok())
+        .collect())
 }
 
 /// An open file whose lock ends with this value.

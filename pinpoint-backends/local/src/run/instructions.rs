@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
 
 use crate::error::LocalError;
+use crate::process::files;
 use crate::process::processor_count::ProcessorCount;
 use crate::process::supervisor::find;
 
@@ -111,14 +112,7 @@ pub(crate) fn callgrind(directory: &Path, program: &Path) -> Command {
 
 /// Removes the counts of runs whose process was killed. No other process is working on the job.
 pub(crate) fn remove_left(runs: &Path) -> Result<(), LocalError> {
-    for entry in fs::read_dir(runs).map_err(LocalError::io("read", runs))? {
-        let entry = entry.map_err(LocalError::io("read", runs))?;
-        if entry.file_name().as_bytes().starts_with(PREFIX.as_bytes()) {
-            // Files still being written there are removed the next time.
-            let _ = fs::remove_dir_all(entry.path());
-        }
-    }
-    Ok(())
+    Ok(files::remove_left(runs, PREFIX)?)
 }
 
 /// The total that ends a file of callgrind's.

@@ -18,7 +18,7 @@ pub(crate) fn note(job_dir: &Path, peak: u64, at_begin: u64) -> Result<(), Local
     /// The memory that a new process needs until it becomes another program.
     const START: u64 = 1 << 20;
     let own = at_begin.max(own_memory());
-    // Threads of this process go on while a new one is made.
+    // Threads of this process keep running while a new one is made.
     let own = own + own / 64 + START;
     let is_linux = cfg!(any(target_os = "linux", target_os = "android"));
     let file = file(job_dir);

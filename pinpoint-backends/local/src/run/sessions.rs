@@ -1,7 +1,5 @@
 //! The processes that worked on a job, with machine and time: a file next to the job's runs.
 
-use std::fs::{self, OpenOptions};
-use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -10,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::doctor::Diagnosis;
 use crate::error::LocalError;
+use crate::process::files;
 use crate::process::host::Host;
 
 /// The work of one process on a job.
@@ -47,16 +46,8 @@ pub fn note_session(job_dir: &Path, diagnosis: Option<Diagnosis>) -> Result<(), 
         host: Host::now(),
         diagnosis,
     };
-    let path = path(job_dir);
-    let write = || {
-        fs::create_dir_all(job_dir)?;
-        // The line break comes first, so that it ends a line that a kill cut off.
-        let mut line = vec![b'\n'];
-        serde_json::to_writer(&mut line, &session)?;
-        let mut file = OpenOptions::new().append(true).create(true).open(&path)?;
-        file.write_all(&line)
-    };
-    write().map_err(LocalError::io("write", &path))
+    files::create_dir(job_dir)?;
+    Ok(files::append_json_line(&path(job_dir), &session)?)
 }
 
 /// As git prints it: `2.39.5`. Existing builds need no git.
@@ -79,15 +70,7 @@ fn git_version() -> Option<String> {
 ///
 /// When the notes can't be read.
 pub fn sessions(job_dir: &Path) -> Result<Vec<Session>, LocalError> {
-    let path = path(job_dir);
-    let content = match fs::read(&path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        other => other.map_err(LocalError::io("read", &path))?,
-    };
-    let lines = content.split(|byte| *byte == b'\n');
-    Ok(lines
-        .filter_map(|line| serde_json::from_slice(line).ok())
-        .collect())
+    Ok(files::read_json_lines(&path(job_dir))?)
 }
 
 /// Milliseconds since 1970.
@@ -98,6 +81,8 @@ fn now() -> i64 {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn old(session: &Session) -> Vec<u8> {

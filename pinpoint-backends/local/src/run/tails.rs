@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::LocalError;
 use crate::job_remarks::remarks;
+use crate::process::files;
 use crate::run::memory_floor;
 use crate::run::settle;
 
@@ -74,13 +75,9 @@ impl Tails {
         if *end == OutputTail::default() {
             return Ok(());
         }
-        // The line break comes first, so that it ends a line that a kill cut off.
-        let mut write = || {
-            let mut line = vec![b'\n'];
-            serde_json::to_writer(&mut line, &(name, end))?;
-            self.file.write_all(&line)
-        };
-        write().map_err(LocalError::io("write", &self.path))
+        files::json_line(&(name, end))
+            .and_then(|line| self.file.write_all(&line))
+            .map_err(LocalError::io("write", &self.path))
     }
 }
 
@@ -108,16 +105,8 @@ fn path(job_dir: &Path) -> PathBuf {
 ///
 /// When the file can't be read; a missing file is not an error.
 pub fn output_tails(job_dir: &Path) -> Result<BTreeMap<String, OutputTail>, LocalError> {
-    let path = path(job_dir);
-    let content = match fs::read(&path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeMap::new()),
-        other => other.map_err(LocalError::io("read", &path))?,
-    };
     // If a run was repeated after a kill, the last line counts.
-    let lines = content.split(|byte| *byte == b'\n');
-    Ok(lines
-        .filter_map(|line| serde_json::from_slice(line).ok())
-        .collect())
+    Ok(files::read_json_lines(&path(job_dir))?)
 }
 
 /// Remarks on a job's runs for its user, a sentence each.

@@ -84,11 +84,12 @@ impl Tracer {
 }
 
 /// The paths of a build that a command accessed from its work tree, from a trace, which is removed.
-/// Given are the directory of the build, and the work tree in it.
-/// Git keeps its data of all work trees in `repositories`.
+/// `build` is the directory of the build, and `tree` the work tree in it. Git keeps its data of all
+/// work trees in `repositories`.
 pub(crate) fn read(
     output: &Path,
-    [build, tree]: [&Path; 2],
+    build: &Path,
+    tree: &Path,
     repositories: &Path,
 ) -> Result<Reads, FileError> {
     let trace = parse(output, tree).map_err(FileError::io("read", output))?;

@@ -16,9 +16,9 @@
 //!
 //! A revision is a hash or a tag. A branch moves, and builds are kept.
 //!
-//! Only what is available locally is checked out (see
-//! [`LocalRepositories`](crate::LocalRepositories)): nothing is fetched. The rest stays as in a
-//! plain checkout, and the build command may fetch it. The manifests of a dependency that is laid
+//! Only what is available is checked out (see [`LocalRepositories`](crate::LocalRepositories)):
+//! nothing is fetched except by mirrors. The rest stays as in a plain checkout, and the build
+//! command may fetch it. The manifests of a dependency that is laid
 //! out are read in turn, as far as they count: submodules of submodules, `recursedeps`. Where two
 //! name the same path the outer one is followed, as gclient does.
 //!

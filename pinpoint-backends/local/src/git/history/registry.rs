@@ -27,17 +27,14 @@ use crate::process::sync::locked;
 /// 3. the cloned submodules of the main repository, and theirs, by the URL of one of their remotes
 ///    or the one in `.gitmodules` or `.git/config`.
 ///
-/// A path or a `file://` URL is a name like any other. It opens nothing by itself: it comes from a
-/// commit, whose author may not choose which of the user's directories are read.
-///
-/// It is looked up once, at the first question.
+/// They are looked up once, at the first question.
 ///
 /// URLs are equal except for the case of scheme and host, a user of `https`, the usual port, and
 /// `/` or `.git` at the end; `user@host:path` is the same as `ssh://user@host/path`. A relative one
 /// (`../other`) is resolved against the main repository's remotes.
 ///
-/// A path or a `file://` URL is looked for in the same way: a manifest, which anyone may have
-/// written, opens no directory that the user did not name.
+/// A path or a `file://` URL is a name like any other. A manifest, which anyone may have written,
+/// opens no directory that the user did not name.
 ///
 /// Where the job was created elsewhere, they are exactly those that it names, each from its URL
 /// ([`Mirrors`]): builds are the same as there.
@@ -128,12 +125,12 @@ impl LocalRepositories {
         build: Option<&dyn FetchingBuild>,
     ) -> Result<Option<LocatedRepository>, LocalError> {
         match self.0.find(repository, &url::normal_form(repository)) {
-            Some(RepositoryLocation::Main) => Ok(Some(self.0.main.clone())),
-            Some(RepositoryLocation::Directory(place)) => {
+            Some(KnownLocation::Main) => Ok(Some(self.0.main.clone())),
+            Some(KnownLocation::Directory(place)) => {
                 let place = place.clone();
                 blocking((), move || Ok(Some(Repository::discover(&place)?.into()))).await
             }
-            Some(RepositoryLocation::Url(url)) => {
+            Some(KnownLocation::Url(url)) => {
                 let Some(Elsewhere { mirrors, .. }) = &self.0.elsewhere else {
                     return Ok(None);
                 };
@@ -146,9 +143,9 @@ impl LocalRepositories {
     /// The repository of this name, if it is available without fetching it.
     pub(crate) fn located(&self, repository: &str) -> Option<Repository> {
         match self.0.find(repository, &url::normal_form(repository))? {
-            RepositoryLocation::Main => Some(self.0.main.repository.clone()),
-            RepositoryLocation::Directory(place) => Repository::discover(place).ok(),
-            RepositoryLocation::Url(_) => None,
+            KnownLocation::Main => Some(self.0.main.repository.clone()),
+            KnownLocation::Directory(place) => Repository::discover(place).ok(),
+            KnownLocation::Url(_) => None,
         }
     }
 
@@ -267,7 +264,7 @@ impl Inner {
         Some(history)
     }
 
-    fn find(&self, name: &str, key: &str) -> Option<&RepositoryLocation> {
+    fn find(&self, name: &str, key: &str) -> Option<&KnownLocation> {
         let known = self.known();
         // A relative URL may be resolved against each remote.
         let bases = known.bases.iter().filter(|_| url::is_relative(name));
@@ -287,11 +284,11 @@ impl Inner {
         let key = url::normal_form(name);
         let place = match self.find(name, &key) {
             None => return key,
-            Some(RepositoryLocation::Url(url)) => return url::normal_form(url),
-            Some(RepositoryLocation::Main) => {
+            Some(KnownLocation::Url(url)) => return url::normal_form(url),
+            Some(KnownLocation::Main) => {
                 return git_dir_name(self.main.repository.common_dir());
             }
-            Some(RepositoryLocation::Directory(place)) => place,
+            Some(KnownLocation::Directory(place)) => place,
         };
         // The user may have named a work tree, or a directory in one.
         let git_dir = match locked(&self.git_dirs).get(place) {
@@ -304,9 +301,11 @@ impl Inner {
     }
 }
 
-/// The location of a repository.
-enum RepositoryLocation {
+/// The location of a known repository.
+enum KnownLocation {
+    /// The main repository.
     Main,
+    /// A clone on this machine.
     Directory(PathBuf),
     /// At a URL, for a job that was created elsewhere.
     Url(String),
@@ -317,12 +316,12 @@ fn git_dir_name(git_dir: &Path) -> String {
     format!("{}/", git_dir.display())
 }
 
-/// The locations of repositories that were found so far.
+/// The locations of all known repositories.
 struct KnownLocations {
     /// The bases of relative URLs.
     bases: Vec<String>,
     /// The locations by URL in normal form.
-    places: BTreeMap<String, RepositoryLocation>,
+    places: BTreeMap<String, KnownLocation>,
 }
 
 /// The URLs from which other machines can fetch the repositories related to one, by their names on
@@ -342,7 +341,7 @@ pub(crate) fn urls_around(
         let Ok(name) = name.parse::<RemoteUrl>() else {
             continue;
         };
-        let RepositoryLocation::Directory(place) = place else {
+        let KnownLocation::Directory(place) = place else {
             continue;
         };
         let url = match named.iter().any(|(_, directory)| *directory == place) {
@@ -367,10 +366,10 @@ impl KnownLocations {
             places: BTreeMap::new(),
         };
         for (url, place) in named {
-            known.add(url.clone(), RepositoryLocation::Directory(place.clone()));
+            known.add(url.clone(), KnownLocation::Directory(place.clone()));
         }
         for name in main.names() {
-            known.add(url::normal_form(&name), RepositoryLocation::Main);
+            known.add(url::normal_form(&name), KnownLocation::Main);
         }
         known.add_submodules(&main, &main.names(), 0);
         known
@@ -387,17 +386,17 @@ impl KnownLocations {
             places: BTreeMap::new(),
         };
         for name in names() {
-            known.add(url::normal_form(&name), RepositoryLocation::Main);
+            known.add(url::normal_form(&name), KnownLocation::Main);
         }
         for (name, url) in &elsewhere.urls {
-            known.add(url::normal_form(name), RepositoryLocation::Url(url.clone()));
-            known.add(url::normal_form(url), RepositoryLocation::Url(url.clone()));
+            known.add(url::normal_form(name), KnownLocation::Url(url.clone()));
+            known.add(url::normal_form(url), KnownLocation::Url(url.clone()));
         }
         known
     }
 
     /// Adds a URL, whose first known location counts.
-    fn add(&mut self, url: String, place: RepositoryLocation) {
+    fn add(&mut self, url: String, place: KnownLocation) {
         self.places.entry(url).or_insert(place);
     }
 
@@ -425,7 +424,7 @@ impl KnownLocations {
             for name in names {
                 self.add(
                     url::normal_form(name),
-                    RepositoryLocation::Directory(clone.clone()),
+                    KnownLocation::Directory(clone.clone()),
                 );
             }
         }
@@ -437,7 +436,7 @@ impl KnownLocations {
             for name in clone.names() {
                 self.add(
                     url::normal_form(&name),
-                    RepositoryLocation::Directory(clone.git_dir.clone()),
+                    KnownLocation::Directory(clone.git_dir.clone()),
                 );
             }
         }

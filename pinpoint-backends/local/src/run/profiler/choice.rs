@@ -146,7 +146,6 @@ pub fn profiler_facts(config: &LocalConfig) -> ProfilerFacts {
     let has_perf = is_installed(perf::PROGRAM);
     ProfilerFacts {
         command: config.command.clone(),
-        // In the user's checkout; a build may also make it.
         script: script_of(config),
         has_perf,
         perf_refused: has_perf && perf::check().is_err(),
@@ -186,11 +185,10 @@ impl Profiler {
     }
 }
 
-/// The script that the benchmark is, in the user's checkout or at an absolute path. Below a URL
-/// there is none.
+/// The text of the benchmark's script, if it is at an absolute path or in the user's checkout.
+/// Missing if the job names its repository by URL, or if the build makes the script.
 fn script_of(config: &LocalConfig) -> Option<String> {
-    let checkout = config.repository.to_string();
-    started::script(Path::new(&checkout), &config.command)
+    started::script(config.repository.path(), &config.command)
 }
 
 pub(super) fn is_installed(program: &str) -> bool {

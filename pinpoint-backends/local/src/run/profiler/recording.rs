@@ -12,6 +12,7 @@ use super::error::ProfilerError;
 use super::tool::Profiler;
 use super::{callgrind, chrome, files, go, node, perf, python, samply, template};
 use crate::error::LocalError;
+use crate::process;
 
 /// Begins the names of directories for profiles of runs that are being made.
 const PREFIX: &str = "profile-";
@@ -177,18 +178,7 @@ pub(super) fn all_in(place: &Path) -> Result<Vec<PathBuf>, LocalError> {
 
 /// Removes the files of runs whose process was killed. No other process is working on the job.
 pub(crate) fn remove_left(runs: &Path) -> Result<(), LocalError> {
-    for entry in fs::read_dir(runs).map_err(LocalError::io("read", runs))? {
-        let entry = entry.map_err(LocalError::io("read", runs))?;
-        if entry
-            .file_name()
-            .as_encoded_bytes()
-            .starts_with(PREFIX.as_bytes())
-        {
-            // Files still being written there are removed the next time.
-            let _ = fs::remove_dir_all(entry.path());
-        }
-    }
-    Ok(())
+    Ok(process::files::remove_left(runs, PREFIX)?)
 }
 
 #[cfg(test)]

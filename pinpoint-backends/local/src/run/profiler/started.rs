@@ -6,7 +6,7 @@
 
 use std::fs::File;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 const SHELLS: [&str; 6] = ["sh", "bash", "dash", "zsh", "ksh", "ash"];
 
@@ -53,8 +53,9 @@ pub(super) fn commands(words: &[String], script: Option<&str>) -> Vec<Vec<String
     }
 }
 
-/// The text of the script that is the program of a command, or that its shell runs.
-pub(super) fn script(repository: &Path, words: &[String]) -> Option<String> {
+/// The text of the script that is the program of a command, or that its shell runs. Only absolute
+/// paths are looked up without a checkout.
+pub(super) fn script(checkout: Option<&Path>, words: &[String]) -> Option<String> {
     let direct = without_wrappers(words.iter().map(String::as_str));
     let (program, arguments) = direct.split_first()?;
     let path = match of_shell(arguments) {
@@ -62,7 +63,10 @@ pub(super) fn script(repository: &Path, words: &[String]) -> Option<String> {
         _ if program.contains('/') => program,
         _ => return None,
     };
-    let path = repository.join(path);
+    let path = match checkout {
+        Some(checkout) => checkout.join(path),
+        None => Some(PathBuf::from(path)).filter(|path| path.is_absolute())?,
+    };
     // Opening a pipe would wait for its writer.
     if !path.is_file() {
         return None;
@@ -200,7 +204,7 @@ mod tests {
         std::fs::write(place.path().join("binary"), [0x7f, b'E', 0]).unwrap();
         let read = |line: &str| {
             let words: Vec<&str> = line.split(' ').collect();
-            script(place.path(), &owned(&words))
+            script(Some(place.path()), &owned(&words))
         };
         for line in ["./x", "sh x", "env A=1 bash -e x y", "nice ./x"] {
             assert_eq!(read(line).as_deref(), Some("#! /bin/sh\n"), "{line}");
@@ -208,5 +212,9 @@ mod tests {
         for line in ["x", "sh -c x", "./y", "./binary", ".", "./"] {
             assert_eq!(read(line), None, "{line}");
         }
+        // Without a checkout, nothing is looked up in the working directory.
+        let absolute = place.path().join("x").display().to_string();
+        assert!(script(None, &owned(&["sh", &absolute])).is_some());
+        assert_eq!(script(None, &owned(&["sh", "src/lib.rs"])), None);
     }
 }

@@ -218,7 +218,7 @@ impl Reports {
         let made = CompletedReports::read(job_dir);
         let has_table = config.settings.reports.culprits.is_some();
         let is_owed = (config.issue.is_some() && !made.issue) || (has_table && !made.culprits);
-        is_owed && told(result).is_some()
+        is_owed && completed_search(result).is_some()
     }
 
     /// Makes the owed reports, concurrently and within 10 minutes, and returns the outcome of each.
@@ -229,7 +229,7 @@ impl Reports {
         subject: &ReportSubject<'_>,
         job_dir: &Path,
     ) -> Vec<Result<CompletedReport, ReportError>> {
-        let Some(found) = told(result) else {
+        let Some(found) = completed_search(result) else {
             return Vec::new();
         };
         // The result lacks the metric of a job that did not have to find it.
@@ -339,7 +339,7 @@ fn now() -> u64 {
 }
 
 /// The result of a search that has ended normally.
-fn told(result: &JobResult) -> Option<&BisectionResult> {
+fn completed_search(result: &JobResult) -> Option<&BisectionResult> {
     let search = result.bisection();
     search.filter(|_| result.state() == JobState::Completed)
 }

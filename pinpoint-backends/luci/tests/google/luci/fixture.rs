@@ -108,7 +108,7 @@ impl Fixture {
         Self::at_speed(place, seed, faults, 1)
     }
 
-    /// Services whose time runs so many times faster.
+    /// Services whose time runs `speed` times as fast.
     pub(crate) fn at_speed(
         place: &'static LuciWorld,
         seed: u64,

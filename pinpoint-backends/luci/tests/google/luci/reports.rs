@@ -132,7 +132,7 @@ impl ReportFixture {
     }
 
     #[track_caller]
-    fn is_told_once(&self) {
+    fn is_reported_once(&self) {
         assert_eq!(self.luci.issue(ISSUE).unwrap().comments.len(), 1);
         assert_eq!(self.luci.rows(TABLE).len(), 1);
     }
@@ -167,8 +167,8 @@ fn all(made: Vec<Result<CompletedReport, ReportError>>) -> Vec<CompletedReport> 
 
 #[tokio::test(start_paused = true)]
 async fn the_issue_and_the_table_hear_of_a_culprit() {
-    let told = ReportFixture::new(1, Faults::default());
-    let made = all(told.make().await);
+    let fixture = ReportFixture::new(1, Faults::default());
+    let made = all(fixture.make().await);
     assert_eq!(
         made,
         [
@@ -176,13 +176,13 @@ async fn the_issue_and_the_table_hear_of_a_culprit() {
             CompletedReport::Culprits(1, TABLE.into())
         ]
     );
-    told.is_told_once();
+    fixture.is_reported_once();
 
     let world = &IN_ROLL.world;
     let main = format!("{MAIN}/+/{}", world.main_hashes[8]);
     let dependency = format!("{DEPENDENCY}.git");
     let held = format!("{dependency}/+/{}", world.dependency_hashes[4]);
-    let issue = told.luci.issue(ISSUE).unwrap();
+    let issue = fixture.luci.issue(ISSUE).unwrap();
     assert_eq!(issue.status, "ASSIGNED");
     assert_eq!(issue.hotlists, ["5", "6"]);
     let comment = &issue.comments[0];
@@ -198,7 +198,7 @@ async fn the_issue_and_the_table_hear_of_a_culprit() {
     ] {
         assert!(comment.contains(expected), "{expected}\n{comment}");
     }
-    let row = &told.luci.rows(TABLE)[0];
+    let row = &fixture.luci.rows(TABLE)[0];
     for (column, expected) in [
         ("job", Value::from("job")),
         ("number", 0.into()),
@@ -217,20 +217,20 @@ async fn the_issue_and_the_table_hear_of_a_culprit() {
     }
     assert!(row["low"].as_f64() < row["high"].as_f64(), "{row}");
 
-    told.server.asked();
-    assert_eq!(all(told.make().await), []);
-    assert_eq!(told.server.asked(), Vec::<String>::new());
+    fixture.server.asked();
+    assert_eq!(all(fixture.make().await), []);
+    assert_eq!(fixture.server.asked(), Vec::<String>::new());
 }
 
 /// The process died between the reports and the note of them, minutes before its successor began.
 #[tokio::test(start_paused = true)]
-async fn what_a_process_told_before_it_died_is_not_told_again() {
-    let told = ReportFixture::new(1, Faults::default());
-    all(told.make().await);
-    std::fs::remove_file(told.job_dir().join("reported.json")).unwrap();
-    told.luci.forget_inserts();
-    assert_eq!(all(told.make().await).len(), 2);
-    told.is_told_once();
+async fn what_a_process_reported_before_it_died_is_not_reported_again() {
+    let fixture = ReportFixture::new(1, Faults::default());
+    all(fixture.make().await);
+    std::fs::remove_file(fixture.job_dir().join("reported.json")).unwrap();
+    fixture.luci.forget_inserts();
+    assert_eq!(all(fixture.make().await).len(), 2);
+    fixture.is_reported_once();
 }
 
 #[tokio::test(start_paused = true)]
@@ -243,50 +243,50 @@ async fn trouble_with_services_tells_nothing_twice() {
             garbage: 50,
             ..Faults::default()
         };
-        let told = ReportFixture::new(seed, faults);
+        let fixture = ReportFixture::new(seed, faults);
         let mut processes = 0;
-        while told.make().await.iter().any(Result::is_err) {
+        while fixture.make().await.iter().any(Result::is_err) {
             processes += 1;
             assert!(processes < 20, "seed {seed}");
-            told.luci.forget_inserts();
+            fixture.luci.forget_inserts();
         }
-        told.is_told_once();
+        fixture.is_reported_once();
     }
 }
 
 /// The tracker may make a comment after the process that sent it has died.
 #[tokio::test(start_paused = true)]
 async fn a_comment_that_may_be_on_its_way_is_waited_for() {
-    let told = ReportFixture::new(1, Faults::default());
+    let fixture = ReportFixture::new(1, Faults::default());
     // As if by a clock that was set back later.
     let note = format!(r#"{{"issue_begun": {}}}"#, u64::MAX);
-    std::fs::write(told.job_dir().join("reported.json"), note).unwrap();
+    std::fs::write(fixture.job_dir().join("reported.json"), note).unwrap();
     let begun = Instant::now();
-    assert_eq!(all(told.make().await).len(), 2);
+    assert_eq!(all(fixture.make().await).len(), 2);
     assert!(begun.elapsed() >= Duration::from_secs(100));
-    told.is_told_once();
+    fixture.is_reported_once();
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_note_that_is_cut_off_tells_nothing_twice() {
-    let told = ReportFixture::new(1, Faults::default());
-    all(told.make().await);
-    std::fs::write(told.job_dir().join("reported.json"), r#"{"iss"#).unwrap();
-    told.luci.forget_inserts();
-    assert_eq!(all(told.make().await).len(), 2);
-    told.is_told_once();
+    let fixture = ReportFixture::new(1, Faults::default());
+    all(fixture.make().await);
+    std::fs::write(fixture.job_dir().join("reported.json"), r#"{"iss"#).unwrap();
+    fixture.luci.forget_inserts();
+    assert_eq!(all(fixture.make().await).len(), 2);
+    fixture.is_reported_once();
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_table_that_was_just_made_is_waited_for() {
-    let told = ReportFixture::new(1, Faults::default());
-    told.luci.hide_new_tables(10);
-    assert_eq!(all(told.make().await).len(), 2);
-    told.is_told_once();
+    let fixture = ReportFixture::new(1, Faults::default());
+    fixture.luci.hide_new_tables(10);
+    assert_eq!(all(fixture.make().await).len(), 2);
+    fixture.is_reported_once();
 
-    let told = ReportFixture::new(1, Faults::default());
-    told.luci.hide_new_tables(40);
-    let made = told.make().await;
+    let fixture = ReportFixture::new(1, Faults::default());
+    fixture.luci.hide_new_tables(40);
+    let made = fixture.make().await;
     let [Ok(CompletedReport::Issue(ISSUE)), Err(error)] = &made[..] else {
         panic!("{made:?}");
     };
@@ -294,23 +294,23 @@ async fn a_table_that_was_just_made_is_waited_for() {
     let expected = format!("can't add the culprits to {TABLE}: BigQuery");
     assert!(error.starts_with(&expected), "{error}");
     assert_eq!(
-        all(told.make().await),
+        all(fixture.make().await),
         [CompletedReport::Culprits(1, TABLE.into())]
     );
-    told.is_told_once();
+    fixture.is_reported_once();
 }
 
 #[tokio::test(start_paused = true)]
 async fn one_report_that_fails_keeps_no_other_from_being_made() {
-    let told = ReportFixture::from_services(FakeLuci::new([]));
-    let made = told.make().await;
+    let fixture = ReportFixture::from_services(FakeLuci::new([]));
+    let made = fixture.make().await;
     let [Err(error), Ok(CompletedReport::Culprits(1, _))] = &made[..] else {
         panic!("{made:?}");
     };
     assert!(error.to_string().contains(&ISSUE.to_string()), "{error}");
-    told.luci.add_issue(ISSUE);
-    assert_eq!(all(told.make().await), [CompletedReport::Issue(ISSUE)]);
-    told.is_told_once();
+    fixture.luci.add_issue(ISSUE);
+    assert_eq!(all(fixture.make().await), [CompletedReport::Issue(ISSUE)]);
+    fixture.is_reported_once();
 }
 
 #[tokio::test(start_paused = true)]
@@ -319,13 +319,13 @@ async fn silence_ends_after_ten_minutes_in_all() {
     const BIGQUERY: &str = "/bigquery/";
     let ten_minutes = Duration::from_secs(600);
     for paths in [&[TRACKER][..], &[BIGQUERY], &[TRACKER, BIGQUERY]] {
-        let told = ReportFixture::new(1, Faults::default());
+        let fixture = ReportFixture::new(1, Faults::default());
         let begun = Instant::now();
         let silent = Silent {
-            server: told.server.clone(),
+            server: fixture.server.clone(),
             paths,
         };
-        let made = told.make_over(Arc::new(silent)).await;
+        let made = fixture.make_over(Arc::new(silent)).await;
         let took = begun.elapsed();
         assert!(
             took >= ten_minutes && took < ten_minutes + Duration::from_secs(1),
@@ -340,16 +340,16 @@ async fn silence_ends_after_ten_minutes_in_all() {
             }
         }
         // The missing reports are made later.
-        assert_eq!(all(told.make().await).len(), paths.len());
-        told.is_told_once();
+        assert_eq!(all(fixture.make().await).len(), paths.len());
+        fixture.is_reported_once();
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn rows_that_the_table_does_not_show_are_owed() {
-    let told = ReportFixture::new(1, Faults::default());
-    told.luci.lose_rows(true);
-    let made = told.make().await;
+    let fixture = ReportFixture::new(1, Faults::default());
+    fixture.luci.lose_rows(true);
+    let made = fixture.make().await;
     let [
         Ok(CompletedReport::Issue(ISSUE)),
         Err(ReportError::Unseen(table)),
@@ -358,12 +358,12 @@ async fn rows_that_the_table_does_not_show_are_owed() {
         panic!("{made:?}");
     };
     assert_eq!(table, TABLE);
-    told.luci.lose_rows(false);
+    fixture.luci.lose_rows(false);
     assert_eq!(
-        all(told.make().await),
+        all(fixture.make().await),
         [CompletedReport::Culprits(1, TABLE.into())]
     );
-    told.is_told_once();
+    fixture.is_reported_once();
 }
 
 #[test]
