@@ -17,7 +17,6 @@ use std::time::Duration;
 
 use axum::body::Bytes;
 use pinpoint_backends::store::{JobId, JobMark, JobStore};
-use pinpoint_core::JobState;
 use prost::Message;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{Instant, sleep_until};
@@ -413,7 +412,7 @@ async fn follow(
                 known.set(1, read.posterior.map(Event::Posterior));
                 known.set(2, read.estimate.map(Event::Estimate));
                 known.set(3, Some(Event::State(show::summary(&read.job))));
-                if has_ended(read.job.state) {
+                if read.job.state.has_ended() {
                     known.end = Some(End::Ended);
                 }
             }
@@ -445,8 +444,4 @@ async fn read_until_it_can_be(
             }
         }
     }
-}
-
-pub(crate) fn has_ended(state: JobState) -> bool {
-    state.has_ended()
 }
