@@ -29,7 +29,7 @@ use crate::api::grpc::v2::messages::watch_job_event::Event;
 use crate::api::grpc::v2::messages::{SequenceRange, WatchJobEvent, Withdrawn};
 use crate::api::grpc::v2::show;
 use crate::api::rest::to_json;
-use crate::phase::Phase;
+use crate::phase::{Phase, ending};
 
 /// The batches that wait for a watcher to take them.
 const BUFFER: usize = 4;
@@ -282,12 +282,7 @@ impl Watches {
         let (patience, lifetime) = (self.patience, self.lifetime);
         tokio::spawn(async move {
             let expires = Instant::now() + lifetime;
-            let ending = async {
-                // No sender is left where the service never ends.
-                if phase.wait_for(|it| *it == Phase::Ending).await.is_err() {
-                    std::future::pending::<()>().await;
-                }
-            };
+            let ending = ending(&mut phase);
             tokio::pin!(ending);
             let mut changes = feed.changed.subscribe();
             let mut cursor = Cursor {
