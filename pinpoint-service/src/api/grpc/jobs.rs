@@ -1,4 +1,4 @@
-//! Jobs for the methods of each version of the API: created, found, replayed and ended.
+//! Jobs for the methods of each version of the API: created, found and ended.
 
 use std::time::Duration;
 
