@@ -186,50 +186,20 @@ async fn an_editor_acts_in_her_own_name_alone() {
     claimed["user"] = "bo@example.org".into();
     post(ada, path, &claimed).await.fails(403, 7);
     let named = post(root, path, &claimed).await.ok();
-    let named = world
-        .store
-        .jobs()
-        .find(&named["jobId"].as_str().unwrap().parse().unwrap())
-        .await
-        .unwrap();
+    let named = world.job(named["jobId"].as_str().unwrap()).await;
     assert_eq!(named.user, "bo@example.org");
 
     let made = post(ada, path, &bisection()).await.ok();
     let id = made["jobId"].as_str().unwrap();
-    assert_eq!(
-        world
-            .store
-            .jobs()
-            .find(&id.parse().unwrap())
-            .await
-            .unwrap()
-            .user,
-        "ada@example.org"
-    );
+    assert_eq!(world.job(id).await.user, "ada@example.org");
     let cancel = json!({ "job_id": id, "reason": "no longer needed" });
     post(bo, "/pinpoint/v1/cancel", &cancel).await.fails(403, 7);
-    assert_eq!(
-        world
-            .store
-            .jobs()
-            .find(&id.parse().unwrap())
-            .await
-            .unwrap()
-            .state,
-        JobState::Pending
-    );
+    assert_eq!(world.job(id).await.state, JobState::Pending);
     assert_eq!(
         post(root, "/pinpoint/v1/cancel", &cancel).await.ok()["state"],
         "Canceled"
     );
-    let ended = world
-        .store
-        .jobs()
-        .find(&id.parse().unwrap())
-        .await
-        .unwrap()
-        .cancel
-        .unwrap();
+    let ended = world.job(id).await.cancel.unwrap();
     assert_eq!(
         (&*ended.by, &*ended.reason),
         ("root@example.org", "no longer needed")
