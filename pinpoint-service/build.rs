@@ -24,7 +24,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     std::fs::write(all, descriptors.encode_to_vec())?;
     tonic_prost_build::configure()
         .build_client(false)
-        // A method that a service does not have answers so.
+        // A method that a service does not implement says so.
         .generate_default_stubs(true)
         .btree_map(".")
         .extern_path(

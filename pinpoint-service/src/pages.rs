@@ -1,6 +1,9 @@
 //! The table of the paths outside of RPCs: each with its method, the right that it needs, and its
 //! handler. A path that is neither here nor among the operations leads nowhere.
 
+use std::sync::LazyLock;
+
+use axum::body::Bytes;
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::middleware::{Next, from_fn};
@@ -8,6 +11,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
 use http::Method;
+use http::header::CONTENT_TYPE;
 use pinpoint_backends::store::{JobFilter, Order, Place, SCHEMA_VERSION};
 use serde_json::json;
 
@@ -102,7 +106,9 @@ async fn gate(service: Service, page: &'static Page, mut request: Request, next:
 
 /// Describes the REST interface, these paths included.
 async fn described() -> Response {
-    openapi::answer(for_programs())
+    static DOCUMENT: LazyLock<Bytes> =
+        LazyLock::new(|| openapi::document(for_programs()).to_string().into());
+    ([(CONTENT_TYPE, "application/json")], DOCUMENT.clone()).into_response()
 }
 
 /// Reports whether jobs can be read, and the service is not about to end.

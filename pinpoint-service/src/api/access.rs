@@ -43,9 +43,7 @@ impl Right {
             Self::ReadAudit => "read_audit",
         }
     }
-}
 
-impl Right {
     /// The right, after "may".
     pub(crate) fn in_words(self) -> &'static str {
         match self {

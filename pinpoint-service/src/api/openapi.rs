@@ -2,11 +2,8 @@
 //! pages and from the `.proto` files.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::OnceLock;
 
-use axum::body::Bytes;
-use axum::response::{IntoResponse, Response};
-use http::{Method, header};
+use http::Method;
 use prost_reflect::{Cardinality, FieldDescriptor, Kind, MessageDescriptor, MethodDescriptor};
 use serde_json::{Map, Value, json};
 
@@ -16,8 +13,6 @@ use crate::api::operations::{self, GET_REPORT};
 use crate::api::rest::HTML;
 use crate::page::Page;
 
-static DOCUMENT: OnceLock<Bytes> = OnceLock::new();
-
 /// The statuses of errors.
 const ERRORS: [&str; 13] = [
     "400", "401", "403", "404", "405", "409", "413", "415", "429", "500", "501", "503", "504",
@@ -25,13 +20,6 @@ const ERRORS: [&str; 13] = [
 
 /// The ids of jobs.
 const JOB_ID: &str = "^[0-9a-f]{12}7[0-9a-f]{3}[89ab][0-9a-f]{15}$";
-
-/// Answers with the document, which has these pages for programs, too.
-pub(crate) fn answer(pages: impl Iterator<Item = &'static Page>) -> Response {
-    let kind = [(header::CONTENT_TYPE, "application/json")];
-    let document = DOCUMENT.get_or_init(|| document(pages).to_string().into());
-    (kind, document.clone()).into_response()
-}
 
 /// The side of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,7 +36,8 @@ struct Description {
     comments: BTreeMap<String, String>,
 }
 
-fn document(pages: impl Iterator<Item = &'static Page>) -> Value {
+/// The description of all operations, and of these pages.
+pub(crate) fn document(pages: impl Iterator<Item = &'static Page>) -> Value {
     let mut description = Description {
         schemas: BTreeMap::new(),
         comments: comments(),

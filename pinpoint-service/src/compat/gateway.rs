@@ -20,6 +20,7 @@ use crate::api::grpc::errors::{self, GrpcResult};
 use crate::api::grpc::fields::filtered_user;
 use crate::auth::caller::Context;
 use crate::jobs::extra_args;
+use crate::jobs::gerrit::NO_GERRIT;
 use crate::state::Service;
 
 /// The kinds of jobs that the page calls bisections.
@@ -144,9 +145,7 @@ impl PinpointGateway for Service {
 
     async fn get_patch(&self, request: Request<GetPatchRequest>) -> GrpcResult<GetPatchResponse> {
         let Some(gerrit) = &self.gerrit else {
-            return Err(Status::failed_precondition(
-                "this service can't look up Gerrit changes; its operator lists hosts in `gerrit_hosts`",
-            ));
+            return Err(Status::failed_precondition(NO_GERRIT));
         };
         let patch = gerrit.patch(request.into_inner()).await?;
         Ok(Response::new(patch))

@@ -1,8 +1,8 @@
 //! The published Pinpoint, Chromium's, for clients and links that exist: its API `pinpoint.v1`, and
 //! the page that it had before.
 //!
-//! It stands on the rest of the service, which knows it only as rows of tables and as services of
-//! gRPC. Messages of `pinpoint.v1` are plain data, which other modules use, too.
+//! It imports the rest of the service, which knows it only as rows of tables and as services of
+//! gRPC. Messages of `pinpoint.v1` are plain data that other modules use, too.
 
 mod gateway;
 mod legacy_query;
@@ -31,7 +31,7 @@ use crate::page::{Page, seen};
 use crate::state::Service;
 use crate::transport::arriving::MOST_BODY_BYTES;
 
-/// The paths of the older page that programs ask.
+/// The paths of the older page that programs ask for.
 pub(crate) const PAGES: &[Page] = &[
     seen("/json/jobs/list", || get(older_page::list)),
     seen("/json/job/{id}", || get(older_page::job)),
@@ -40,7 +40,7 @@ pub(crate) const PAGES: &[Page] = &[
     seen("/stories", || get(older_page::stories)),
 ];
 
-/// The addresses of the older page that people have.
+/// The address of a job on the older page, to which people have links.
 pub(crate) const LINKS: &[Page] = &[seen("/results/jobid/{id}", || get(older_page::elsewhere))];
 
 /// Adds the services of `pinpoint.v1`.

@@ -17,6 +17,10 @@ use tonic::Status;
 use crate::api::grpc::errors;
 use crate::jobs::hosts::is_at_or_below;
 
+/// The problem of a change where no host is configured.
+pub(crate) const NO_GERRIT: &str =
+    "this service can't look up Gerrit changes; its operator lists hosts in `gerrit_hosts`";
+
 /// The longest that an answer may take.
 const GERRIT_TIMEOUT: Duration = Duration::from_secs(20);
 

@@ -1,5 +1,5 @@
-//! Jobs as requests see them: followed, their bots, arguments, commits and changes, and the noise of
-//! machines.
+//! Jobs as requests need them: watched and replayed; the bots, arguments, commits and changes that
+//! they name; and the noise of machines.
 
 pub(crate) mod bots;
 pub(crate) mod commits;

@@ -26,12 +26,9 @@ impl Service {
                 "this service does not look up commits; its operator configures `[commits]`",
             ));
         };
-        let all = || {
-            let bots = self.usable_bots().filter_map(|bot| bot.repository);
-            bots.collect::<BTreeSet<_>>()
-        };
         let main = commits.main_repository.as_deref().or_else(|| {
-            let all = all();
+            let all = self.usable_bots().filter_map(|bot| bot.repository);
+            let all: BTreeSet<_> = all.collect();
             all.first().copied().filter(|_| all.len() == 1)
         });
         let main = main.ok_or_else(|| {
@@ -58,8 +55,7 @@ impl Service {
         name: &CommitName,
     ) -> Result<GetCommitResponse, Status> {
         let found = commits.find(repository, name).await?;
-        let found =
-            found.ok_or_else(|| Status::not_found(format!("{repository} has no commit {name}")))?;
+        let found = found.ok_or_else(|| Status::not_found(no_commit(repository, name)))?;
         let (branch, position) = found.position().unwrap_or_default();
         let review = found.footer("Reviewed-on");
         let review = review.filter(|url| url.starts_with("https://"));
@@ -157,6 +153,7 @@ impl Service {
     }
 }
 
+/// The problem of a name that no commit has.
 pub(crate) fn no_commit(repository: &str, name: &CommitName) -> String {
     format!("{repository} has no commit {name}")
 }

@@ -17,7 +17,6 @@ use std::time::Duration;
 
 use axum::body::Bytes;
 use pinpoint_backends::store::{JobId, JobMark, JobStore};
-use pinpoint_core::JobState;
 use prost::Message;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{Instant, sleep_until};
@@ -30,7 +29,7 @@ use crate::api::grpc::v2::messages::watch_job_event::Event;
 use crate::api::grpc::v2::messages::{SequenceRange, WatchJobEvent, Withdrawn};
 use crate::api::grpc::v2::show;
 use crate::api::rest::to_json;
-use crate::phase::Phase;
+use crate::phase::{Phase, ending};
 
 /// The batches that wait for a watcher to take them.
 const BUFFER: usize = 4;
@@ -283,12 +282,7 @@ impl Watches {
         let (patience, lifetime) = (self.patience, self.lifetime);
         tokio::spawn(async move {
             let expires = Instant::now() + lifetime;
-            let ending = async {
-                // No sender is left where the service never ends.
-                if phase.wait_for(|it| *it == Phase::Ending).await.is_err() {
-                    std::future::pending::<()>().await;
-                }
-            };
+            let ending = ending(&mut phase);
             tokio::pin!(ending);
             let mut changes = feed.changed.subscribe();
             let mut cursor = Cursor {
@@ -413,7 +407,7 @@ async fn follow(
                 known.set(1, read.posterior.map(Event::Posterior));
                 known.set(2, read.estimate.map(Event::Estimate));
                 known.set(3, Some(Event::State(show::summary(&read.job))));
-                if has_ended(read.job.state) {
+                if read.job.state.has_ended() {
                     known.end = Some(End::Ended);
                 }
             }
@@ -445,8 +439,4 @@ async fn read_until_it_can_be(
             }
         }
     }
-}
-
-pub(crate) fn has_ended(state: JobState) -> bool {
-    state.has_ended()
 }

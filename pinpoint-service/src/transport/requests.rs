@@ -42,7 +42,8 @@ pub(crate) struct Arrival {
 #[derive(Debug, Clone)]
 pub(crate) struct User(pub(crate) String);
 
-/// The row of the table of pages for a path. That table lists handlers, which import this module.
+/// Gives the path back if the table of pages has it, and so is the name of an operation. The table
+/// lists handlers, which import this module.
 pub(crate) type PathOf = fn(&str) -> Option<&'static str>;
 
 /// Passes a request on, with these facts.

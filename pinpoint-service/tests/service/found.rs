@@ -317,7 +317,7 @@ async fn a_culprit_is_found() {
         config,
         mut spec,
         ..
-    } = world.store.jobs().find(&id.parse().unwrap()).await.unwrap();
+    } = world.job(id).await;
     spec["strategy"] = "pinpoint".into();
     let same = NewJob {
         kind,

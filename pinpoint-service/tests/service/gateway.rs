@@ -156,7 +156,7 @@ async fn a_try_job_is_a_comparison() {
     let world = World::new("ada@example.org").await;
     let made = world.post("/pinpoint/v1/new", &try_job()).await.ok();
     let id = made["jobId"].as_str().unwrap();
-    let job = world.store.jobs().find(&id.parse().unwrap()).await.unwrap();
+    let job = world.job(id).await;
     assert_eq!((&*job.kind, &job.spec["pairs"]), ("pairwise", &json!(10)));
     assert_eq!(
         world
@@ -165,17 +165,7 @@ async fn a_try_job_is_a_comparison() {
             .ok(),
         json!({})
     );
-    assert_eq!(
-        world
-            .store
-            .jobs()
-            .find(&id.parse().unwrap())
-            .await
-            .unwrap()
-            .state
-            .as_str(),
-        "canceled"
-    );
+    assert_eq!(world.job(id).await.state.as_str(), "canceled");
     // All problems, by the names that were sent.
     let mut request = try_job();
     request["attemptCount"] = json!(-1);

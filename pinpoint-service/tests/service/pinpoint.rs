@@ -61,12 +61,7 @@ async fn a_job_is_made_from_a_body_a_form_or_a_query() {
             (&made["culprits"], &made["detailedCulprits"]),
             (&json!([]), &json!([]))
         );
-        let job = world
-            .store
-            .jobs()
-            .find(&made["jobId"].as_str().unwrap().parse().unwrap())
-            .await
-            .unwrap();
+        let job = world.job(made["jobId"].as_str().unwrap()).await;
         assert_eq!((&*job.benchmark, &*job.bot), ("parsing", "lab"));
         assert_eq!(job.user, "ada@example.org");
         assert_eq!(job.title, "Bisection of parsing/small on lab");
@@ -170,29 +165,11 @@ async fn a_job_that_nobody_works_on_is_ended_at_once() {
         .get(&format!("/pinpoint/v1/cancel?job_id={id}"))
         .await
         .fails(405, 12);
-    assert_eq!(
-        world
-            .store
-            .jobs()
-            .find(&id.parse().unwrap())
-            .await
-            .unwrap()
-            .state,
-        JobState::Pending
-    );
+    assert_eq!(world.job(id).await.state, JobState::Pending);
     let cancel = json!({ "job_id": id, "reason": "no longer needed" });
     let ended = world.post("/pinpoint/v1/cancel", &cancel).await.ok();
     assert_eq!(ended, json!({ "jobId": id, "state": "Canceled" }));
-    assert_eq!(
-        world
-            .store
-            .jobs()
-            .find(&id.parse().unwrap())
-            .await
-            .unwrap()
-            .state,
-        JobState::Canceled
-    );
+    assert_eq!(world.job(id).await.state, JobState::Canceled);
     // Once more is the same.
     assert_eq!(
         world.post("/pinpoint/v1/cancel", &cancel).await.ok()["state"],

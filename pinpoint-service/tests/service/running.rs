@@ -72,7 +72,7 @@ async fn a_job_belongs_to_the_trace_of_its_request() {
         let path = "/pinpoint/v1/bisection";
         let made = world.send_with("POST", path, &headers, &bisection()).await;
         let id = made.ok()["jobId"].as_str().unwrap().to_owned();
-        world.store.jobs().find(&id.parse().unwrap()).await.unwrap()
+        world.job(&id).await
     };
     // Workers continue this span.
     let job = made(parent).await;

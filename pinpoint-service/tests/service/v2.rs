@@ -66,12 +66,7 @@ async fn a_job_of_each_kind_is_made_as_it_is_asked_for() {
     assert_eq!(told, expected);
     assert_eq!(shown["waitsFor"], "no worker serves bot `lab`");
     assert_eq!(shown["arguments"]["bisection"]["maxSeconds"], "3600");
-    let job = world
-        .store
-        .jobs()
-        .find(&id_of(&shown).parse().unwrap())
-        .await
-        .unwrap();
+    let job = world.job(&id_of(&shown)).await;
     let spec: BisectionSpec = serde_json::from_value(job.spec).unwrap();
     assert_eq!((spec.strategy, spec.confidence), (Strategy::Pinpoint, 0.99));
     assert_eq!(spec.magnitude, Some(Magnitude::Percent(5.0)));
@@ -90,7 +85,7 @@ async fn a_job_of_each_kind_is_made_as_it_is_asked_for() {
     request.as_object_mut().unwrap().remove("bisection");
     request["culpritFinder"] = json!({ "bisection": bisection()["bisection"], "pairs": 20 });
     let id = made(&world, &request).await;
-    let job = world.store.jobs().find(&id.parse().unwrap()).await.unwrap();
+    let job = world.job(&id).await;
     let spec: CulpritFinderSpec = serde_json::from_value(job.spec).unwrap();
     assert_eq!((spec.pairs, spec.bisection.magnitude), (20, None));
     // Without a direction in the request, the format is asked.
@@ -102,7 +97,7 @@ async fn a_job_of_each_kind_is_made_as_it_is_asked_for() {
         "base": "a".repeat(40), "experiment": "b".repeat(40), "earlyStopping": true,
     });
     let id = made(&world, &request).await;
-    let job = world.store.jobs().find(&id.parse().unwrap()).await.unwrap();
+    let job = world.job(&id).await;
     let spec: PairwiseSpec = serde_json::from_value(job.spec).unwrap();
     assert!(spec.early_stopping && spec.chart.is_none());
     let base = spec.sides.unwrap().base.commit.main;
@@ -347,15 +342,7 @@ async fn a_job_is_repeated_and_its_arguments_are_given() {
     let retried = retried.ok();
     assert_eq!(retried["retryOf"], first);
     let [first, again, retried] = [first, again, id_of(&retried)];
-    let spec = async |id: &str| {
-        world
-            .store
-            .jobs()
-            .find(&id.parse().unwrap())
-            .await
-            .unwrap()
-            .spec
-    };
+    let spec = async |id: &str| world.job(id).await.spec;
     assert_eq!(spec(&first).await, spec(&again).await);
     assert_eq!(spec(&first).await, spec(&retried).await);
 

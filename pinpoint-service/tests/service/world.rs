@@ -8,7 +8,7 @@ use axum::body::{Body, to_bytes};
 use http::{Request, Response, StatusCode, Version};
 use pinpoint_backends::local::Mirrors;
 use pinpoint_backends::owner;
-use pinpoint_backends::store::{AuditFilter, JobStore, NewToken};
+use pinpoint_backends::store::{AuditFilter, Job, JobStore, NewToken};
 use pinpoint_core::bots::{Bots, ConfigFile};
 use pinpoint_service::config::LimitsConfig;
 use pinpoint_service::{Commits, Gerrit, Limits, Phase, Service, SignIn, Watches, router};
@@ -147,6 +147,12 @@ impl World {
 
     pub(crate) async fn send(&self, request: Request<Body>) -> Response<Body> {
         self.router.clone().oneshot(request).await.unwrap()
+    }
+
+    /// The job of this id.
+    pub(crate) async fn job(&self, id: &str) -> Job {
+        let found = self.store.jobs().find(&id.parse().unwrap()).await;
+        found.unwrap()
     }
 
     /// The audit log: of each row the user, the last part of the operation, and the result.

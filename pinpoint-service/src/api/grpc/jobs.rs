@@ -1,4 +1,4 @@
-//! Jobs for the methods of each version of the API: created, found, replayed and ended.
+//! Jobs for the methods of each version of the API: created, found and ended.
 
 use std::time::Duration;
 
@@ -136,10 +136,7 @@ impl Service {
             self.log_refusal(entry(refused.code())).await?;
             return Err(refused);
         }
-        if matches!(
-            job.state,
-            JobState::Completed | JobState::Failed | JobState::Canceled
-        ) {
+        if job.state.has_ended() {
             return Ok((job.id.to_string(), job.state));
         }
         if reason.len() > MOST_REASON_BYTES {

@@ -16,7 +16,6 @@ use super::problem::Problem;
 use crate::api::grpc::errors;
 use crate::api::grpc::v2::messages::WatchJobRequest;
 use crate::auth::caller::Context;
-use crate::jobs::watching::has_ended;
 use crate::state::Service;
 
 /// The time after which a comment says that the connection is alive.
@@ -46,7 +45,7 @@ pub(super) async fn answer(
         match id.map(|id| (id, id.parse())) {
             Some((_, Ok(id))) => {
                 let mark = service.mark(&request.job_id).await?;
-                if has_ended(mark.state) && mark.last.is_none_or(|last| last <= id) {
+                if mark.state.has_ended() && mark.last.is_none_or(|last| last <= id) {
                     // Tells a browser not to reconnect.
                     return Ok(StatusCode::NO_CONTENT.into_response());
                 }

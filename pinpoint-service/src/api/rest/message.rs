@@ -416,7 +416,7 @@ pub(super) fn is_well_known(message: &MessageDescriptor) -> bool {
     message.package_name() == "google.protobuf"
 }
 
-// Its messages are those of `pinpoint.v1`.
+// The tests use messages of `pinpoint.v1`.
 #[cfg(test)]
 #[cfg(feature = "published")]
 mod tests {

@@ -115,8 +115,9 @@ pub(crate) fn refused(is_grpc: bool, status: Status) -> Response {
     }
 }
 
+/// Returns true for a request of gRPC or gRPC-Web.
 pub(crate) fn is_grpc(request: &Request) -> bool {
-    let kind = request.headers().get(http::header::CONTENT_TYPE);
+    let kind = request.headers().get(header::CONTENT_TYPE);
     kind.is_some_and(|kind| kind.as_bytes().starts_with(b"application/grpc"))
 }
 

@@ -1,4 +1,4 @@
-//! The pages of a sign-in: its begin, the way back from the provider, and the end of a session.
+//! The pages of a sign-in: its start, the way back from the provider, and the end of a session.
 
 use std::time::Duration;
 

@@ -1,5 +1,7 @@
 //! People with browsers: OpenID Connect's authorization code flow with PKCE.
 //!
+//! The pages are in [`handlers`](super::handlers).
+//!
 //! `/sign-in` keeps a state in the store, and sends the browser to the provider. The provider sends
 //! it back to `/sign-in/callback` with a code. The code is exchanged for an ID token, which
 //! identifies the user, and a session begins. Any process of the same store can finish a sign-in

@@ -11,7 +11,7 @@ pub(super) struct Person {
 }
 
 impl Person {
-    /// Returns none for an invisible name.
+    /// Returns `None` for an empty name, or one with control characters.
     pub(super) fn new(user: &str, groups: Vec<String>) -> Option<Self> {
         let user = user_name(user)?;
         Some(Self { user, groups })

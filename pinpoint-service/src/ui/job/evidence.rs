@@ -1,4 +1,4 @@
-//! The part of a job's page that its journal decides.
+//! The part of a job's page that follows from its journal.
 
 use maud::{Markup, html};
 use pinpoint_core::job::JobResult;

@@ -26,7 +26,7 @@ use crate::api::query::Query;
 use crate::api::rest::Problem;
 use crate::api::rest::events::{HEARTBEAT, stream_of};
 use crate::jobs::watching::{LIFETIME, ObservedMark};
-use crate::phase::Phase;
+use crate::phase::{Phase, ending};
 use crate::state::Service;
 use crate::ui::view::View;
 
@@ -104,19 +104,12 @@ impl Follower {
             if let Some(text) = shown.and_then(|shown| self.led_to(&shown)) {
                 return Some(text);
             }
-            let (ends, phase) = (self.ends, &mut self.phase);
-            let ending = async {
-                // No sender is left where the service never ends.
-                if phase.wait_for(|it| *it == Phase::Ending).await.is_err() {
-                    std::future::pending::<()>().await;
-                }
-            };
             tokio::select! {
                 // No task draws it any more.
                 changed = self.shown.changed() => changed.ok()?,
                 () = tokio::time::sleep(HEARTBEAT) => return Some(Bytes::from_static(b":\n\n")),
-                () = sleep_until(ends) => return None,
-                () = ending => return None,
+                () = sleep_until(self.ends) => return None,
+                () = ending(&mut self.phase) => return None,
             }
         }
     }

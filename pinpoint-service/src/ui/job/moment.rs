@@ -15,7 +15,6 @@ use pinpoint_core::{
 };
 use pinpoint_report::Measurements;
 
-use crate::jobs::watching::has_ended;
 use crate::jobs::watching::replay::{Pace, runs_to_come};
 
 /// A job after the first records of its journal.
@@ -56,7 +55,7 @@ impl JobSnapshot {
     /// When the job can't be read.
     pub(super) fn begin(mut job: Job, key: JobKey, is_empty: bool) -> Result<Self, JobError> {
         let machine = machine_of(&job, is_empty)?;
-        let result = match has_ended(job.state) {
+        let result = match job.state.has_ended() {
             true => stored_result(&job)?,
             false => None,
         };
@@ -134,7 +133,7 @@ impl JobSnapshot {
         if self.is_past() {
             self.result = None;
         }
-        self.outstanding = match has_ended(self.job.state) && !self.is_past() {
+        self.outstanding = match self.job.state.has_ended() && !self.is_past() {
             true => Vec::new(),
             false => self.engine.outstanding(),
         };
@@ -158,7 +157,7 @@ impl JobSnapshot {
 
     /// Returns true if the job has not ended.
     pub(super) fn is_live(&self) -> bool {
-        !self.is_past() && !has_ended(self.job.state)
+        !self.is_past() && !self.job.state.has_ended()
     }
 
     /// The search for a commit, in a job that does one, once it has begun.

@@ -23,7 +23,7 @@ use crate::api::grpc::v2::show;
 use crate::api::query::Query;
 use crate::api::rest::Problem;
 use crate::api::rest::events::{HEARTBEAT, stream_of};
-use crate::jobs::watching::{LIFETIME, has_ended};
+use crate::jobs::watching::LIFETIME;
 use crate::phase::Phase;
 use crate::state::Service;
 use crate::ui::assets::path;
@@ -204,7 +204,7 @@ impl Live {
     /// if its connection was lost.
     fn may_be_new(&self, mark: &JobMark) -> bool {
         self.since.is_some_and(|since| {
-            !has_ended(mark.state) || mark.updated.saturating_add(CLOCKS) >= since
+            !mark.state.has_ended() || mark.updated.saturating_add(CLOCKS) >= since
         })
     }
 

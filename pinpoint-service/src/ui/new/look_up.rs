@@ -9,12 +9,10 @@ use tonic::Status;
 
 use super::patch_name;
 use crate::jobs::commits::RECENT;
+use crate::jobs::gerrit::NO_GERRIT;
 use crate::state::Service;
 use crate::ui::dates::ago;
 use crate::ui::problems::sentence;
-
-pub(super) const NO_GERRIT: &str =
-    "this service can't look up Gerrit changes; its operator lists hosts in `gerrit_hosts`";
 
 /// Digits of a hash that name a commit to people.
 const SHORT: usize = 12;

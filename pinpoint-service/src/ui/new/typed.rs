@@ -6,7 +6,7 @@ use std::time::Duration;
 use pinpoint_core::api::{ExtraArgs, GetPatchRequest};
 
 use super::fields::{ANY, Control, GROUPS, key_of};
-use super::{look_up, patch_name};
+use super::patch_name;
 use crate::api::grpc::fields::MOST_NAME;
 use crate::api::grpc::v2::LEAST_CONFIDENCE;
 use crate::api::grpc::v2::messages::create_job_request::Question;
@@ -17,6 +17,7 @@ use crate::api::grpc::v2::messages::{
 use crate::api::query::Query;
 use crate::config::{Preset, PresetKind};
 use crate::jobs::extra_args;
+use crate::jobs::gerrit::NO_GERRIT;
 use crate::ui::jobs::KINDS;
 
 /// The most characters of another text.
@@ -386,7 +387,7 @@ impl FormValidator<'_> {
             return None;
         }
         if gerrit.is_empty() {
-            self.note(name, look_up::NO_GERRIT);
+            self.note(name, NO_GERRIT);
             return None;
         }
         match patch_name::read(text, gerrit) {

@@ -9,7 +9,7 @@ use tonic::Status;
 use super::super::errors;
 use super::messages::create_job_request::Question;
 use super::messages::{self, CreateJobRequest};
-use crate::jobs::gerrit::is_project_of;
+use crate::jobs::gerrit::{NO_GERRIT, is_project_of};
 use crate::state::Service;
 
 /// A patch with its content.
@@ -50,8 +50,7 @@ impl Service {
         let mut found: Option<GetPatchResponse> = None;
         for (field, side) in sides(request) {
             let Some(gerrit) = &self.gerrit else {
-                let problem = "this service can't look up Gerrit changes; its operator lists hosts in `gerrit_hosts`";
-                return Err(errors::field(field, problem));
+                return Err(errors::field(field, NO_GERRIT));
             };
             let asked = GetPatchRequest {
                 host: side.host.clone(),

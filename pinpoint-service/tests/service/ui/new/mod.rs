@@ -264,7 +264,7 @@ async fn a_try_job_is_made_as_it_was_typed() {
         (&json!(20), &json!(true))
     );
     let id = made.leads_to().strip_prefix("/jobs/").unwrap();
-    let job = world.store.jobs().find(&id.parse().unwrap()).await.unwrap();
+    let job = world.job(id).await;
     let sides = &job.spec["sides"];
     let arguments = [
         "--repeat=2",
@@ -281,12 +281,7 @@ async fn a_try_job_is_made_as_it_was_typed() {
         .post(&format!("/api/v2/jobs/{id}/retry"), &json!({}))
         .await
         .ok();
-    let retried = world
-        .store
-        .jobs()
-        .find(&id_of(&retried).parse().unwrap())
-        .await
-        .unwrap();
+    let retried = world.job(&id_of(&retried)).await;
     assert_eq!(retried.spec["sides"], job.spec["sides"]);
 }
 

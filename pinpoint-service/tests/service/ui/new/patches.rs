@@ -39,7 +39,7 @@ async fn a_change_at_gerrit_is_applied_to_a_side_and_kept_with_the_job() {
     };
     let page = send(&[("experiment_patch", "7")]).await;
     let id = page.leads_to().strip_prefix("/jobs/").unwrap().to_owned();
-    let job = world.store.jobs().find(&id.parse().unwrap()).await.unwrap();
+    let job = world.job(&id).await;
     let sides = &job.spec["sides"];
     let digest = Sha256::digest(PATCH);
     let sha256: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -73,17 +73,8 @@ async fn a_change_at_gerrit_is_applied_to_a_side_and_kept_with_the_job() {
         .await
         .ok();
     let again = world
-        .store
-        .jobs()
-        .find(
-            &retried["summary"]["jobId"]
-                .as_str()
-                .unwrap()
-                .parse()
-                .unwrap(),
-        )
-        .await
-        .unwrap();
+        .job(retried["summary"]["jobId"].as_str().unwrap())
+        .await;
     assert_eq!(again.spec["sides"], job.spec["sides"]);
     assert_eq!(world.store.files().list(&again.id).await.unwrap().len(), 1);
 
@@ -140,7 +131,7 @@ async fn tags_choose_stories_where_the_operator_says_how() {
     };
     let made = ask("parsing", "10s, 2019").await.ok();
     let id = made["summary"]["jobId"].as_str().unwrap();
-    let job = world.store.jobs().find(&id.parse().unwrap()).await.unwrap();
+    let job = world.job(id).await;
     let command = json!(["./bench", "-d", "--tags=10s,2019"]);
     assert_eq!(job.config["local"]["command"], command);
     let form = get(&world, &format!("/new?from={id}")).await.ok();
