@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 
 import pinpoint
-from pinpoint import _arguments, _drive
+from pinpoint import _arguments, _options
 from world import COMMAND, CULPRIT, Numbers, OwnError, found, git, measured, raises, spread
 
 @pytest.fixture
@@ -833,9 +833,9 @@ def test_a_forked_process_can_bisect_as_its_parent_did(bisect: Any) -> None:
 @pytest.mark.parametrize(
     ("function", "coroutine", "options", "ends"),
     [
-        (pinpoint.bisect, pinpoint.bisect_async, _drive.BisectOptions, ["good", "bad"]),
-        (pinpoint.culprit, pinpoint.culprit_async, _drive.CulpritOptions, ["good", "bad"]),
-        (pinpoint.pairwise, pinpoint.pairwise_async, _drive.PairwiseOptions, ["base", "experiment"]),
+        (pinpoint.bisect, pinpoint.bisect_async, _options.BisectOptions, ["good", "bad"]),
+        (pinpoint.culprit, pinpoint.culprit_async, _options.CulpritOptions, ["good", "bad"]),
+        (pinpoint.pairwise, pinpoint.pairwise_async, _options.PairwiseOptions, ["base", "experiment"]),
     ],
 )
 def test_the_signature_shows_every_keyword(function: Any, coroutine: Any, options: Any, ends: Any) -> None:
@@ -859,7 +859,7 @@ def test_every_default_passes_for_one_that_was_given() -> None:
 
 
 def test_types_of_keywords_are_checked() -> None:
-    """By mypy, to which an ignored error that is none is an error."""
+    """By mypy, too, which reports an ignore that it does not need."""
     with pytest.raises(TypeError, match="`warmup` must be an int, not str"):
         pinpoint.bisect("repo", "a", "b", run="true", warmup="1")  # type: ignore[arg-type]
     with pytest.raises(TypeError, match=r"pairwise\(\) got an unexpected keyword argument 'magnitude'$"):
