@@ -1,6 +1,8 @@
 """Tests of `.ci/words`: `python3 .ci/words_test.py`."""
 
 import importlib.machinery
+import subprocess
+import tempfile
 import types
 import unittest
 from pathlib import Path
@@ -38,6 +40,17 @@ class Words(unittest.TestCase):
             ("docs/a.md", "See `normalise`."),
         ]:
             self.assertEqual(words.faults(path, line), [], line)
+
+    def test_new_files_are_checked_and_ignored_or_removed_ones_are_not(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            root = Path(folder)
+            for name in ["tracked.rs", "removed.rs", "new ü.rs", "ignored.rs", "CHANGELOG.md", "image.png"]:
+                (root / name).write_text("")
+            (root / ".gitignore").write_text("ignored.rs\n")
+            for command in ["init --quiet", "add tracked.rs removed.rs"]:
+                subprocess.run(["git", *command.split()], cwd=root, check=True)
+            (root / "removed.rs").unlink()
+            self.assertEqual(words.listed(root), ["new ü.rs", "tracked.rs"])
 
 
 if __name__ == "__main__":

@@ -1,10 +1,8 @@
 """Bisections that run on their own: real repositories, processes and functions."""
 
 import asyncio
-import inspect
 import os
 import pathlib
-import pydoc
 import signal
 import subprocess
 import sys
@@ -12,7 +10,6 @@ import textwrap
 import threading
 import time
 import traceback
-import typing
 import warnings
 from typing import Any
 
@@ -20,7 +17,6 @@ import numpy as np
 import pytest
 
 import pinpoint
-from pinpoint import _arguments, _drive
 from world import COMMAND, CULPRIT, Numbers, OwnError, found, git, measured, raises, spread
 
 @pytest.fixture
@@ -51,18 +47,6 @@ def test_a_command_is_run(bisect: Any, repo: Any, run: Any) -> None:
     places = [order.index(it.commit.main.git_hash) for it in outcome.measurements]
     assert places == sorted(places) and outcome.posterior is not None
     assert "Change 6" in outcome._repr_html_()
-
-
-def test_an_argument_that_does_not_exist_is_blamed_on_the_function_that_was_called() -> None:
-    misspelt: dict[str, Any] = {"magnitud": 1.0}
-    for function in (pinpoint.bisect, pinpoint.pairwise, pinpoint.culprit):
-        with pytest.raises(TypeError, match=rf"^{function.__name__}\(\) got an unexpected keyword argument 'magnitud'"):
-            function("repo", "good", "bad", **misspelt)
-    with pytest.raises(TypeError, match=r"argument 'magnitud'\. Did you mean 'magnitude'\?$"):
-        pinpoint.bisect("repo", "good", "bad", **misspelt)
-    misspelt = {"function": 1, "options": 2}
-    with pytest.raises(TypeError, match=r"^bisect_async\(\) got an unexpected keyword argument 'function'$"):
-        asyncio.run(pinpoint.bisect_async("repo", "good", "bad", **misspelt))
 
 
 def test_commits_that_touch_only_documents_are_suspected_less(bisect: Any, repo: Any, tmp_path: Any) -> None:
@@ -828,41 +812,3 @@ def test_a_forked_process_can_bisect_as_its_parent_did(bisect: Any) -> None:
             os._exit(code)
     _, status = os.waitpid(child, 0)
     assert os.waitstatus_to_exitcode(status) == 0
-
-
-@pytest.mark.parametrize(
-    ("function", "coroutine", "options", "ends"),
-    [
-        (pinpoint.bisect, pinpoint.bisect_async, _drive.BisectOptions, ["good", "bad"]),
-        (pinpoint.culprit, pinpoint.culprit_async, _drive.CulpritOptions, ["good", "bad"]),
-        (pinpoint.pairwise, pinpoint.pairwise_async, _drive.PairwiseOptions, ["base", "experiment"]),
-    ],
-)
-def test_the_signature_shows_every_keyword(function: Any, coroutine: Any, options: Any, ends: Any) -> None:
-    signature = inspect.signature(function)
-    assert signature == inspect.signature(coroutine) and inspect.iscoroutinefunction(coroutine)
-    assert pathlib.Path(inspect.getfile(function)).name == "_drive.py"
-    assert list(signature.parameters)[:3] == ["repo", *ends]
-    assert set(signature.parameters) == {"repo", *ends, *options.__annotations__}
-    hints = typing.get_type_hints(coroutine)
-    assert set(hints) == {*signature.parameters, "return"}
-    assert hints["warmup"] is int and signature.parameters["warmup"].annotation == "int"
-    shown = pydoc.render_doc(function, renderer=pydoc.plaintext)  # type: ignore[attr-defined]
-    assert "direction: \"Literal['up', 'down', 'unknown'] | None\" = None" in shown
-    assert "cache_size: 'int' = 10737418240" in shown and "**" not in shown
-
-
-def test_every_default_passes_for_one_that_was_given() -> None:
-    for name, parameter in inspect.signature(pinpoint.bisect).parameters.items():
-        if name in _arguments._READ:
-            _arguments._READ[name](name, parameter.default)
-
-
-def test_types_of_keywords_are_checked() -> None:
-    """By mypy, to which an ignored error that is none is an error."""
-    with pytest.raises(TypeError, match="`warmup` must be an int, not str"):
-        pinpoint.bisect("repo", "a", "b", run="true", warmup="1")  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match=r"pairwise\(\) got an unexpected keyword argument 'magnitude'$"):
-        pinpoint.pairwise("repo", "a", "b", run="true", magnitude=1.0)  # type: ignore[call-arg]
-    with pytest.raises(TypeError, match=r"^culprit\(\) takes from 0 to 3 positional arguments but 4 were given"):
-        pinpoint.culprit("repo", "a", "b", "true")  # type: ignore[call-arg]

@@ -159,7 +159,7 @@ def test_a_commit_is_skipped_once_and_for_all() -> None:
     search.record(2, [bench(12.0, run) for run in range(10)])
     search.skip(1)
     search.skip(1)
-    with pytest.raises(ValueError, match="10 runs are told, but 0 were asked for"):
+    with pytest.raises(ValueError, match="10 runs were given, but 0 were asked for"):
         search.record(1, [11.0] * 10)
     assert search.outcome.candidates == (1, 2)
 
@@ -291,13 +291,13 @@ def test_commits_are_a_count_or_a_list(commits: Any) -> None:
 @pytest.mark.parametrize(
     ("answer", "message"),
     [
-        ((0, [10.0] * 11), "commit 0: 11 runs are told, but 10 were asked for"),
-        ((0, [10.0], 10), "11 runs are told"),
-        ((0, [10.0], 2**64 - 1), "runs are told"),
+        ((0, [10.0] * 11), "commit 0: 11 runs were given, but 10 were asked for"),
+        ((0, [10.0], 10), "11 runs were given"),
+        ((0, [10.0], 2**64 - 1), "runs were given"),
         ((0, []), "a run that gives no value is a failure"),
         ((0, [10.0, float("nan")]), r"`values\[1\]` is NaN"),
         ((0, [10.0], -1), "`failures` is -1"),
-        ((5, [10.0]), "1 runs are told, but 0 were asked for"),
+        ((5, [10.0]), "1 runs were given, but 0 were asked for"),
         ((20, [10.0]), "there is no commit 20: the last one is 19"),
         ((-1, [10.0]), "`index` is -1"),
     ],

@@ -220,7 +220,7 @@ def test_text_of_another_machine_or_version_is_refused() -> None:
         pinpoint.Pairwise.from_json(json.dumps(document))
     with pytest.raises(ValueError, match="its version is 9"):
         pinpoint.Bisection.from_json(json.dumps({**document, "version": 9}))
-    with pytest.raises(ValueError, match="told, but"):
+    with pytest.raises(ValueError, match="given, but"):
         answers = [[{"run": 0}, [[{"values": {"value": [1.0]}, "bot": None, "started": 0}]] * 999]]
         pinpoint.Bisection.from_json(json.dumps({**document, "answers": answers}))
 
@@ -231,7 +231,7 @@ def test_text_of_another_machine_or_version_is_refused() -> None:
         ({"skipped": [9]}, "there is no commit 9"),
         ({"recorded": [2**64 - 1], "runs": 1}, "there is no commit"),
         ({"recorded": [0, 4], "runs": 1}, "fewer runs than commits"),
-        ({"answers": [[{"run": 2**64 - 1}, [[]]]]}, "do not fit|told, but"),
+        ({"answers": [[{"run": 2**64 - 1}, [[]]]]}, "do not fit|given, but"),
         ({"answers": [[{"run": 0}, [[{"values": {"value": []}, "bot": None, "started": 0}]]]]}, "without values"),
         ({"events": [{"ran": {"action": 0, "bot": None, "started": 0, "values": {"value": []}}}]}, "this is not a saved"),
     ],
@@ -287,7 +287,7 @@ class TestPairwise:
     @pytest.mark.parametrize(
         ("answer", "error", "message"),
         [
-            (((0, 0), 1.0, 1.0), ValueError, r"\(0, 0\): 1 pairs are told, but 0"),
+            (((0, 0), 1.0, 1.0), ValueError, r"\(0, 0\): 1 pairs were given, but 0"),
             (((0, 2), 1.0, 1.0), ValueError, "there is no commit 2"),
             (((0, 1), float("nan"), 1.0), ValueError, "`first` is NaN"),
             (((0, 1), 1.0, {"time": float("inf")}), ValueError, "`second.*` is inf"),

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::world::{BENCHMARK, Finished, World, git, until};
 
-/// Searches that are simulated sooner, where it does not matter what they find.
+/// Ends simulated searches early, where it does not matter what they find.
 const FEW_RUNS: [&str; 2] = ["--max-runs", "12"];
 
 fn number(value: &Value) -> f64 {

@@ -95,7 +95,6 @@ if TYPE_CHECKING:
     from ._bots import Bot, Bots, Swarming
     from ._doctor import Diagnosis, Finding, LoopTimes, doctor
     from ._drive import (
-        Checkout,
         bisect,
         bisect_async,
         culprit,
@@ -103,6 +102,7 @@ if TYPE_CHECKING:
         pairwise,
         pairwise_async,
     )
+    from ._options import Checkout
     from ._profile import (
         CostChange,
         Detectable,
@@ -200,13 +200,13 @@ _LATER = {
     "Finding": "_doctor",
     "LoopTimes": "_doctor",
     "doctor": "_doctor",
-    "Checkout": "_drive",
     "bisect": "_drive",
     "bisect_async": "_drive",
     "culprit": "_drive",
     "culprit_async": "_drive",
     "pairwise": "_drive",
     "pairwise_async": "_drive",
+    "Checkout": "_options",
     "CostChange": "_profile",
     "Detectable": "_profile",
     "Explanation": "_profile",

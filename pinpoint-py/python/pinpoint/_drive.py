@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-import difflib
 import functools
 import inspect
 import json
@@ -22,18 +21,7 @@ import time
 import warnings
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from pathlib import Path
-from typing import (
-    TYPE_CHECKING,
-    Any,
-    Literal,
-    NamedTuple,
-    ParamSpec,
-    SupportsFloat,
-    TypedDict,
-    TypeVar,
-    Union,
-    cast,
-)
+from typing import TYPE_CHECKING, Any, ParamSpec, SupportsFloat, TypeVar
 
 from . import _pinpoint
 from ._arguments import KINDS, WITH_RESUME, check_executor, leave_out, search_of, text
@@ -41,143 +29,29 @@ from ._errors import BuildFailed, Interrupted, PinpointError, RunFailed, Stopped
 from ._executor import Executor, Values
 from ._jobs import default_state_dir
 from ._model import CombinedCommit, Commit, JobOutcome, PairwiseJobOutcome, Progress
+from ._options import (
+    DEFAULTS,
+    BisectOptions,
+    BuildFunction,
+    Checkout,
+    CulpritOptions,
+    PairwiseOptions,
+    RunFunction,
+    refuse_unknown,
+    with_keywords,
+)
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 P = ParamSpec("P")
 T = TypeVar("T")
-F = TypeVar("F", bound=Callable[..., Any])
 
 # True during a call to a function of a job, which has the machine to itself.
 _has_machine: contextvars.ContextVar[bool] = contextvars.ContextVar("has_machine", default=False)
 
 
-class Checkout(NamedTuple):
-    """A commit in its own work tree, for ``build`` and ``run`` functions.
-
-    Attributes
-    ----------
-    path : Path
-        The work tree. Files built there stay for the runs.
-    commit : CombinedCommit
-        The commit.
-    """
-
-    path: Path
-    commit: CombinedCommit
-
-
-BuildFunction = Callable[[Checkout], Union[object, Awaitable[object]]]
-RunFunction = Callable[[Checkout], Union[Values, Awaitable[Values]]]
-Command = Union[str, Sequence[str]]
-
-
-class JobOptions(TypedDict, total=False):
-    """The keywords of :func:`bisect`, :func:`culprit` and :func:`pairwise` alike."""
-
-    run: Command | RunFunction | None
-    build: str | BuildFunction | None
-    executor: Executor | None
-    resume: str | None
-    chart: str | None
-    format: str
-    measure: Literal["wall", "user", "instructions", "memory", "auto"] | None
-    results: str | os.PathLike[str] | None
-    aggregate: str | None
-    direction: Literal["up", "down", "unknown"] | None
-    max_time: float | None
-    seed: int
-    warmup: int
-    env: Mapping[str, str] | None
-    cpu: str | None
-    settle: float | None
-    trace_reads: bool
-    allow_outside_reads: bool
-    timeout: float | None
-    build_jobs: int
-    repositories: Mapping[str, str | os.PathLike[str]] | None
-    cache_size: int
-    state_dir: str | os.PathLike[str] | None
-    progress: Callable[[Progress], object] | None
-    bar: bool
-
-
-class BisectOptions(JobOptions, total=False):
-    """The keywords of :func:`bisect`."""
-
-    magnitude: float | str | None
-    strategy: Literal["adaptive", "pinpoint"]
-    confidence: float
-    max_runs: int | None
-    max_builds: int | None
-    build_cost: float
-    priors: Literal["changes"] | Sequence[float] | None
-    skip: Sequence[str]
-    paths: Sequence[str]
-
-
-class CulpritOptions(BisectOptions, total=False):
-    """The keywords of :func:`culprit`."""
-
-    pairs: int
-
-
-class PairwiseOptions(JobOptions, total=False):
-    """The keywords of :func:`pairwise`."""
-
-    pairs: int
-    early_stopping: bool
-
-
-# The defaults of all keywords, in the order in which signatures show them.
-_DEFAULTS: dict[str, Any] = {
-    **PairwiseOptions(
-        run=None, build=None, executor=None, resume=None, pairs=30, early_stopping=False
-    ),
-    **CulpritOptions(
-        chart=None, format="auto", measure=None, results=None, aggregate=None, direction=None,
-        magnitude=None, strategy="adaptive", confidence=0.95, max_runs=None, max_builds=None,
-        max_time=None, build_cost=1.0, priors="changes", seed=0, skip=(), paths=(), warmup=1,
-        env=None, cpu=None, settle=None, trace_reads=False, allow_outside_reads=False,
-        timeout=None, build_jobs=1, repositories=None, cache_size=10 << 30, state_dir=None,
-        progress=None, bar=False,
-    ),
-}
-
-
-def _with_keywords(options: Any) -> Callable[[F], F]:
-    """Shows these keywords, with their defaults, in place of the ``**options`` of a function."""
-    types = {name: hint.__forward_arg__ for name, hint in options.__annotations__.items()}
-    keywords = [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=types[name])
-        for name, default in _DEFAULTS.items()
-        if name in types
-    ]
-
-    def show(function: F) -> F:
-        signature, shown = inspect.signature(function), cast(Any, function)
-        ends = list(signature.parameters.values())[:-1]
-        shown.__signature__ = signature.replace(parameters=[*ends, *keywords])
-        del shown.__annotations__["options"]
-        shown.__annotations__.update(types)
-        return function
-
-    return show
-
-
-def _refuse_unknown(function: Callable[..., Any], options: Mapping[str, object]) -> None:
-    """Refuses a keyword that the signature does not show, as Python does."""
-    known = inspect.signature(function).parameters
-    for name in options:
-        if name not in known:
-            # One of another function is no slip of the pen.
-            near = [] if name in _DEFAULTS else difflib.get_close_matches(name, known, 1, cutoff=0.7)
-            hint = f". Did you mean {near[0]!r}?" if near else ""
-            raise TypeError(f"{function.__name__}() got an unexpected keyword argument {name!r}{hint}")
-
-
-@_with_keywords(BisectOptions)
+@with_keywords(BisectOptions)
 async def bisect_async(
     repo: str | os.PathLike[str] | None = None,
     good: str | None = None,
@@ -327,7 +201,7 @@ async def bisect_async(
     return JobOutcome._of(await _job(bisect_async, repo, good, bad, **options))
 
 
-@_with_keywords(CulpritOptions)
+@with_keywords(CulpritOptions)
 async def culprit_async(
     repo: str | os.PathLike[str] | None = None,
     good: str | None = None,
@@ -360,7 +234,7 @@ async def culprit_async(
     return JobOutcome._of(await _job(culprit_async, repo, good, bad, **options))
 
 
-@_with_keywords(PairwiseOptions)
+@with_keywords(PairwiseOptions)
 async def pairwise_async(
     repo: str | os.PathLike[str] | None = None,
     base: str | None = None,
@@ -413,7 +287,7 @@ async def _job(
     function: Callable[..., Coroutine[Any, Any, Any]], /, *ends: Any, **keywords: Any
 ) -> dict[str, Any]:
     """The outcome of the job of a function that was called with these arguments."""
-    _refuse_unknown(function, keywords)
+    refuse_unknown(function, keywords)
     name = function.__name__.removesuffix("_async")
     signature = inspect.signature(function)
     bound = signature.bind(*ends, **keywords)
@@ -421,7 +295,7 @@ async def _job(
     defaults = signature.parameters
     given = {it for it, value in bound.arguments.items() if value is not defaults[it].default}
     # Only a search weighs commits.
-    options = {**_DEFAULTS, "priors": None, **bound.arguments}
+    options = {**DEFAULTS, "priors": None, **bound.arguments}
     run, build, executor, resume = (options[it] for it in ("run", "build", "executor", "resume"))
     build_function = build if callable(build) else None
     run_function = run if callable(run) else None
@@ -469,7 +343,7 @@ def _blocking(
 
     @functools.wraps(function)
     def call(*arguments: P.args, **options: P.kwargs) -> T:
-        _refuse_unknown(call, options)
+        refuse_unknown(call, options)
         try:
             work = function(*arguments, **options)
         except TypeError as error:

@@ -257,7 +257,7 @@ impl<M: Saved> Batches<M> {
                 RequestedTask::Pair(first, second) => format!("({first}, {second}): {told} pairs"),
             };
             return Err(PyValueError::new_err(format!(
-                "{what} are told, but {open} were asked for"
+                "{what} were given, but {open} were asked for"
             )));
         }
         self.strike(told, |it| it == asked);

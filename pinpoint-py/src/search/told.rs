@@ -38,7 +38,7 @@ pub(super) fn runs(
     // More than any search requests at once, and more than fits in memory.
     if told > 1 << 24 {
         return Err(PyValueError::new_err(format!(
-            "{told} runs are told, but fewer were asked for"
+            "{told} runs were given, but fewer were asked for"
         )));
     }
     let bots = bots.map(|bots| names("bots", bots, told)).transpose()?;

@@ -292,7 +292,7 @@ impl NewJob {
     }
 
     /// Stores the job, and carries it out. A run before the search takes as long as any other: it is
-    /// made only if the chart has to be found, or the direction.
+    /// made only if the direction is not known, or the chart has to be found or looked for.
     async fn run(
         self,
         storage: &Storage,
