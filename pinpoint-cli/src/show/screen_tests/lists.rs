@@ -5,7 +5,7 @@ use std::slice::from_ref;
 
 use pinpoint_backends::job::WaitingReason;
 use pinpoint_backends::store::{
-    Job, JobFilter, JobId, Page, Place, PublicKey, Signature, WorkerEntry,
+    Job, JobFilter, JobId, Page, PagePosition, PublicKey, Signature, WorkerEntry,
 };
 use pinpoint_core::results::{CompareOptions, compare};
 use pinpoint_core::{Direction, Series};
@@ -63,11 +63,11 @@ fn jobs_in_a_list() {
     let all = JobFilter::default();
     let first = || JobId::parse(FIRST).unwrap();
     let notes: Vec<String> = [
-        job_list::note(&page, &Place::First, &all),
-        job_list::note(&page, &Place::Before(first().into()), &all),
-        job_list::note(&empty, &Place::First, &all),
-        job_list::note(&empty, &Place::First, &by_name),
-        job_list::note(&empty, &Place::After(first().into()), &all),
+        job_list::note(&page, &PagePosition::First, &all),
+        job_list::note(&page, &PagePosition::Before(first().into()), &all),
+        job_list::note(&empty, &PagePosition::First, &all),
+        job_list::note(&empty, &PagePosition::First, &by_name),
+        job_list::note(&empty, &PagePosition::After(first().into()), &all),
     ]
     .map(|note| without_styles(&note.unwrap()))
     .into();
