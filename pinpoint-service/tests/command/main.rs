@@ -324,7 +324,7 @@ fn a_run_under_way_ends_before_the_service_does() {
     let job = serde_json::json!({ "bot": "lab", "benchmark": "parsing", "pairwise": pairs });
     assert_eq!(running.post("/api/v2/jobs", "", &job), 200);
     let lines = |path: &str| fs::read_to_string(path).map_or(0, |text| text.lines().count());
-    for _ in 0..600 {
+    for _ in 0..3000 {
         if lines(&begun) > 0 {
             break;
         }
