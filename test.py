@@ -169,7 +169,8 @@ def environment_with(interpreter, directory, tools=()):
         hint="no virtual environment could be made: Debian and Ubuntu have the "
              "modules venv and ensurepip in the package python3-venv")
     if tools:
-        run(*pip, "install", "--quiet", *tools,
+        # What is imported is compiled then: most of it never is.
+        run(*pip, "install", "--quiet", "--no-compile", *tools,
             hint="pip could not install what the tests need: is the package index reachable?")
         stamp.write_text(made_of)
     return python, pip
