@@ -190,13 +190,18 @@ async fn many_jobs_are_sorted_along_an_index(fixture: Fixture) {
             ..JobFilter::default()
         },
     ];
-    for filter in &filters {
-        for by in SortBy::ALL {
+    let fitting = filters.each_ref().map(|filter| {
+        let fits = jobs.iter().map(|job| fits_name(filter, job));
+        fits.collect::<Vec<bool>>()
+    });
+    for by in SortBy::ALL {
+        let mut sorted: Vec<usize> = (0..jobs.len()).collect();
+        sorted.sort_by_cached_key(|&place| (value(by, &jobs[place]), jobs[place].id.clone()));
+        for (filter, fitting) in filters.iter().zip(&fitting) {
             for ascending in [true, false] {
                 let order = ListOrder { by, ascending };
-                let mut expected: Vec<_> =
-                    jobs.iter().filter(|job| fits_name(filter, job)).collect();
-                expected.sort_by_cached_key(|job| (value(order.by, job), job.id.clone()));
+                let places = sorted.iter().filter(|&&place| fitting[place]);
+                let mut expected: Vec<_> = places.map(|&place| &jobs[place]).collect();
                 if !ascending {
                     expected.reverse();
                 }

@@ -315,7 +315,7 @@ fn send_all(cases: u32, seed: RngSeed) {
                 false => response.into_body(),
             };
             let read = axum::body::to_bytes(body, usize::MAX);
-            let within = std::time::Duration::from_secs(20);
+            let within = std::time::Duration::from_secs(300);
             let body = tokio::time::timeout(within, read).await;
             (status, code, body)
         });

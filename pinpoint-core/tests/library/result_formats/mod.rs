@@ -52,7 +52,7 @@ const FILES: [(&str, &str); 32] = [
 ];
 
 fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/results")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("results")
 }
 
 fn file(name: &str) -> String {
