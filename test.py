@@ -43,7 +43,7 @@ PUBLISHED_FOR = "manylinux_2_28"
 BUILT = TARGET / "debug" / ("pinpoint.exe" if os.name == "nt" else "pinpoint")
 COMMAND = "PINPOINT_COMMAND"
 # Of the tests' programs, so many run at a time: most of them wait for others.
-PROGRAMS_AT_ONCE = 3
+PROGRAMS_AT_ONCE = 2
 # The program that takes three times as long as any other.
 LONGEST = "cli"
 # What is built beside the tests of the crates has one thread for most of its time, and goes first.
