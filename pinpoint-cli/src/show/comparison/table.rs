@@ -1,139 +1,164 @@
-//! A comparison, for people.
+//! A comparison, for people at a terminal.
 
 use std::fmt::Write;
 
 use anstyle::Style;
-use pinpoint_core::Verdict;
-use pinpoint_core::results::{Change, ComparedChart, DifferentUnits, ResultsComparison};
-use pinpoint_report::quantity::{change, count, level, p_value, quantity};
+use pinpoint_core::results::ComparedChart;
+use pinpoint_report::quantity::{count, level};
 use pinpoint_report::text::name;
 
+use super::{
+    Answer, ComparedFiles, Figures, Ordered, certainty, headline, is_adjusted, not_compared,
+    units_in_words,
+};
+use crate::show::summary::write_warnings;
 use crate::show::text::{BOLD, DIM, ERROR, FOUND, GOOD, Text};
 
-/// At most this many charts that only one side has are written out.
-const MOST_NAMES: usize = 20;
+/// Up to this many charts, all are written out.
+const FEW_CHARTS: usize = 40;
 
-pub(crate) fn render(comparison: &ResultsComparison) -> Text {
+/// Of more, at most this many with one answer: if they moved, and if they did not.
+const MOST_MOVED: usize = 20;
+const MOST_OTHERS: usize = 5;
+
+/// At most this many names are listed.
+const MOST_NAMES: usize = 10;
+
+pub(crate) fn render(files: &ComparedFiles) -> Text {
     let mut text = Text::default();
     // Writing to a string can't fail.
-    let _ = write(&mut text, comparison);
+    let _ = write(&mut text, files);
     text
 }
 
-fn write(text: &mut Text, comparison: &ResultsComparison) -> std::fmt::Result {
-    let is_adjusted = tested(comparison) > 1;
-    let mut header = vec![
-        "metric".to_owned(),
-        "control median".into(),
-        "treatment median".into(),
-        "change".into(),
-        format!("{} interval", level(comparison.confidence)),
-        "p".into(),
-    ];
-    if is_adjusted {
-        header.push("adjusted".into());
-    }
-    header.push("verdict".into());
-    let rows: Vec<Vec<String>> = comparison
-        .charts
+fn write(text: &mut Text, files: &ComparedFiles) -> std::fmt::Result {
+    let comparison = &files.comparison;
+    let ordered = Ordered::new(comparison);
+    write_table(text, files, &ordered)?;
+    let units: Vec<String> = comparison
+        .different_units
         .iter()
-        .map(|chart| cells(chart, is_adjusted))
+        .map(units_in_words)
         .collect();
+    for (title, names) in [
+        ("only in the control", &comparison.only_control),
+        ("only in the treatment", &comparison.only_treatment),
+        ("not compared, in units that can't be converted", &units),
+        (
+            "not compared, no pair has both halves",
+            &comparison.incomplete_pairs,
+        ),
+    ] {
+        write_names(text, title, names)?;
+    }
+    writeln!(text, "{BOLD}{}{BOLD:#}", headline(&ordered))?;
+    if let Some(parts) = not_compared(files) {
+        writeln!(text, "{FOUND}not compared{FOUND:#}: {parts}")?;
+    }
+    for sentence in certainty(comparison) {
+        writeln!(text, "{DIM}{sentence}{DIM:#}")?;
+    }
+    write_warnings(text, &files.warnings)
+}
+
+/// The name stands last, where its length moves no other column.
+fn write_table(text: &mut Text, files: &ComparedFiles, ordered: &Ordered) -> std::fmt::Result {
+    let interval = format!("{} interval", level(files.comparison.confidence));
+    let header = [
+        "verdict",
+        "change",
+        &interval,
+        "p",
+        "control",
+        "treatment",
+        "metric",
+    ];
+    let is_adjusted = is_adjusted(&files.comparison);
+    let mut rows = Vec::new();
+    for answer in ANSWERS {
+        let shown = ordered.with(answer).iter().take(most_rows(answer, ordered));
+        rows.extend(shown.map(|chart| (answer, row(answer, chart, is_adjusted))));
+    }
     let widths: Vec<usize> = (0..header.len())
         .map(|column| {
-            let widths = rows
-                .iter()
-                .chain([&header])
-                .map(|row| row[column].chars().count());
+            let cells = rows.iter().map(|(_, row)| row[column].as_str());
+            let widths = cells.chain([header[column]]).map(|it| it.chars().count());
             widths.max().unwrap_or_default()
         })
         .collect();
     write_row(text, &header, &widths, BOLD)?;
-    for (row, chart) in rows.iter().zip(&comparison.charts) {
-        write_row(text, row, &widths, style(chart))?;
-    }
-    writeln!(text)?;
-    write_only(text, "control", &comparison.only_control)?;
-    write_only(text, "treatment", &comparison.only_treatment)?;
-    write_different_units(text, &comparison.different_units)?;
-    write_summary(text, comparison)
-}
-
-fn tested(comparison: &ResultsComparison) -> usize {
-    let tested = |chart: &&ComparedChart| chart.p_value.is_some();
-    comparison.charts.iter().filter(tested).count()
-}
-
-/// The name to the left, figures to the right, and the verdict in color at the end (where it needs
-/// no width).
-fn write_row(text: &mut Text, row: &[String], widths: &[usize], last: Style) -> std::fmt::Result {
-    for (column, (cell, width)) in row.iter().zip(widths).enumerate() {
-        if column == 0 {
-            write!(text, "{cell:width$}")?;
-        } else if column + 1 < row.len() {
-            write!(text, "  {cell:>width$}")?;
-        } else {
-            writeln!(text, "  {last}{cell}{last:#}")?;
+    for (place, (answer, row)) in rows.iter().enumerate() {
+        write_row(
+            text,
+            &row.each_ref().map(String::as_str),
+            &widths,
+            style(*answer),
+        )?;
+        let is_last = rows.get(place + 1).is_none_or(|(next, _)| next != answer);
+        let all = ordered.with(*answer).len();
+        let more = all.saturating_sub(most_rows(*answer, ordered));
+        if is_last && more > 0 {
+            writeln!(text, "{DIM}… {more} more {}{DIM:#}", answer.as_str())?;
         }
     }
-    Ok(())
+    writeln!(text)
 }
 
-fn cells(chart: &ComparedChart, is_adjusted: bool) -> Vec<String> {
-    let unit = chart.unit.as_deref();
-    let p = |p: Option<f64>| p.map_or_else(|| "–".into(), p_value);
-    let (estimate, interval) = match (chart.change_percent, chart.change) {
-        (Some(percent), _) => in_words(percent, |value| format!("{value:+.2} %")),
-        (None, Some(shift)) => in_words(shift, |value| change(value, unit)),
-        (None, None) => ("–".into(), "–".into()),
-    };
-    let mut cells = vec![
+const ANSWERS: [Answer; 5] = [
+    Answer::Worse,
+    Answer::Different,
+    Answer::Better,
+    Answer::Unknown,
+    Answer::Same,
+];
+
+fn most_rows(answer: Answer, ordered: &Ordered) -> usize {
+    match answer {
+        _ if ordered.all().len() <= FEW_CHARTS => FEW_CHARTS,
+        Answer::Worse | Answer::Different | Answer::Better => MOST_MOVED,
+        Answer::Unknown | Answer::Same => MOST_OTHERS,
+    }
+}
+
+fn row(answer: Answer, chart: &ComparedChart, is_adjusted: bool) -> [String; 7] {
+    let figures = Figures::of(chart, is_adjusted);
+    [
+        answer.as_str().into(),
+        figures.change,
+        figures.interval,
+        figures.p,
+        figures.control,
+        figures.treatment,
         name(&chart.chart),
-        quantity(chart.control.median, unit),
-        quantity(chart.treatment.median, unit),
-        estimate,
-        interval,
-        p(chart.p_value),
-    ];
-    if is_adjusted {
-        cells.push(p(chart.p_value_adjusted));
+    ]
+}
+
+/// The verdict in color and the name to the left, figures to the right.
+fn write_row(text: &mut Text, row: &[&str; 7], widths: &[usize], first: Style) -> std::fmt::Result {
+    let [verdict, figures @ .., name] = row;
+    let width = widths[0];
+    write!(text, "{first}{verdict:width$}{first:#}")?;
+    for (cell, width) in figures.iter().zip(&widths[1..]) {
+        write!(text, "  {cell:>width$}")?;
     }
-    cells.push(verdict(chart).into());
-    // A unit is the file's, too, and may be as long.
-    cells.iter().map(|cell| name(cell)).collect()
+    writeln!(text, "  {name}")
 }
 
-fn in_words(change: Change, number: impl Fn(f64) -> String) -> (String, String) {
-    let interval = change.interval.map_or_else(
-        || "–".into(),
-        |interval| format!("{} to {}", number(interval.low), number(interval.high)),
-    );
-    (number(change.estimate), interval)
-}
-
-fn verdict(chart: &ComparedChart) -> &'static str {
-    match (chart.verdict, chart.improvement) {
-        (Verdict::Different, Some(true)) => "better",
-        (Verdict::Different, Some(false)) => "worse",
-        (verdict, _) => verdict.as_str(),
+fn style(answer: Answer) -> Style {
+    match answer {
+        Answer::Worse => ERROR,
+        Answer::Different => FOUND,
+        Answer::Better => GOOD,
+        Answer::Unknown => BOLD,
+        Answer::Same => DIM,
     }
 }
 
-fn style(chart: &ComparedChart) -> Style {
-    match (chart.verdict, chart.improvement) {
-        (Verdict::Different, Some(true)) => GOOD,
-        (Verdict::Different, Some(false)) => ERROR,
-        (Verdict::Different, None) => FOUND,
-        (Verdict::Unknown | Verdict::Nil, _) => BOLD,
-        (Verdict::Same, _) => DIM,
-    }
-}
-
-fn write_only(text: &mut Text, side: &str, names: &[String]) -> std::fmt::Result {
+fn write_names(text: &mut Text, title: &str, names: &[String]) -> std::fmt::Result {
     if names.is_empty() {
         return Ok(());
     }
-    writeln!(text, "only in the {side}:")?;
+    writeln!(text, "{title}: {}", count(names.len() as u64, "metric"))?;
     for name in names.iter().take(MOST_NAMES) {
         writeln!(text, "  {}", self::name(name))?;
     }
@@ -141,58 +166,4 @@ fn write_only(text: &mut Text, side: &str, names: &[String]) -> std::fmt::Result
         writeln!(text, "  … {} more", names.len() - MOST_NAMES)?;
     }
     writeln!(text)
-}
-
-fn write_different_units(text: &mut Text, charts: &[DifferentUnits]) -> std::fmt::Result {
-    if charts.is_empty() {
-        return Ok(());
-    }
-    let unit = |unit: &Option<String>| unit.as_deref().map_or_else(|| "no unit".into(), name);
-    writeln!(text, "not compared, in units that can't be converted:")?;
-    for chart in charts.iter().take(MOST_NAMES) {
-        let (first, second) = (unit(&chart.first), unit(&chart.second));
-        writeln!(text, "  {} ({first}, {second})", name(&chart.chart))?;
-    }
-    if charts.len() > MOST_NAMES {
-        writeln!(text, "  … {} more", charts.len() - MOST_NAMES)?;
-    }
-    writeln!(text)
-}
-
-fn write_summary(text: &mut Text, comparison: &ResultsComparison) -> std::fmt::Result {
-    let charts = &comparison.charts;
-    let how_many = |wanted: &str| {
-        charts
-            .iter()
-            .filter(|chart| verdict(chart) == wanted)
-            .count()
-    };
-    let moved = charts
-        .iter()
-        .filter(|chart| chart.verdict == Verdict::Different)
-        .count();
-    let mut parts = Vec::new();
-    for word in ["worse", "better"] {
-        match how_many(word) {
-            0 => {}
-            number => parts.push(format!("{number} {word}")),
-        }
-    }
-    match how_many("unknown") {
-        0 => {}
-        number => parts.push(format!("{number} not decided")),
-    }
-    let parts = match &parts[..] {
-        [] => String::new(),
-        parts => format!(": {}", parts.join(", ")),
-    };
-    let total = count(charts.len() as u64, "metric");
-    writeln!(text, "{BOLD}{moved} of {total} moved{BOLD:#}{parts}")?;
-    match tested(comparison) {
-        0 | 1 => Ok(()),
-        number => writeln!(
-            text,
-            "{DIM}p is adjusted for {number} comparisons; a metric that differs on its own but not after the adjustment is not decided{DIM:#}"
-        ),
-    }
 }
