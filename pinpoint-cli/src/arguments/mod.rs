@@ -90,7 +90,6 @@ Examples:
   pinpoint culprit v1.2 main -- ./bench.sh
   pinpoint culprit v1.2 main --build 'make -j2' --pairs 60 -- ./build/bench")]
     Culprit(Box<Culprit>),
-    /// Compare the results of benchmarks, metric by metric.
     Compare(Box<Compare>),
     Explain(Box<Explain>),
     /// List the commits between two commits, through merges and dependency rolls.

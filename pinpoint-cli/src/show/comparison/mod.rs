@@ -215,7 +215,7 @@ pub(crate) fn is_adjusted(comparison: &ResultsComparison) -> bool {
     comparison.charts.len() > 1
 }
 
-/// How sure the answers are, in sentences without their periods.
+/// The certainty of the answers, in sentences without their periods.
 pub(crate) fn certainty(comparison: &ResultsComparison) -> Vec<String> {
     let mut sentences = Vec::new();
     if let number @ 2.. = adjusted(comparison) {
