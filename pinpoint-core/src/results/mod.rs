@@ -38,6 +38,7 @@ mod json_numbers;
 mod libtest;
 mod lines;
 mod log_prefix;
+mod many_charts;
 mod not_a_number;
 mod number;
 mod only_measure;
@@ -60,7 +61,7 @@ mod ycsb;
 
 pub use compare::{
     Change, CompareOptions, CompareResultsError, ComparedChart, DifferentUnits, ResultsComparison,
-    SampleSummary, compare,
+    SampleSummary, TooFewValues, compare,
 };
 pub use criterion::is_criterion_result;
 pub use error::{FormatError, ReadError};
