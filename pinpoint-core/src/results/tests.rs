@@ -145,8 +145,8 @@ mod lines {
     }
 
     #[test]
-    fn two_units_for_one_name_are_an_error() {
-        let message = error("lines", "a: 1 ms\nb: 2\na: 3 MB").to_string();
+    fn two_units_for_the_only_name_are_an_error() {
+        let message = error("lines", "a: 1 ms\nA\na: 3 MB").to_string();
         assert!(
             message.starts_with("line 3, column 4 gives `a` in `MB`"),
             "{message}"
