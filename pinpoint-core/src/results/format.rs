@@ -7,13 +7,14 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use super::repair::Repaired;
 use super::{
     FormatError, JsonPointer, LinePattern, ReadError, Reading, asv, benchmark_dotnet,
     benchmark_ips, benchmark_js, catch2, catch2_console, chromium, chromium_by_name, criterion,
     criterion_console, divan, go_benchmark, google_benchmark, google_benchmark_console,
     google_benchmark_csv, hyperfine, hyperfine_console, is_criterion_result, jmh, json, libtest,
     lines, not_a_number, pattern, perf_stat, pytest_benchmark, pytest_benchmark_console,
-    pytest_durations, recognize, talos, text, tinybench, vitest, ycsb,
+    pytest_durations, recognize, repair, talos, text, tinybench, vitest, ycsb,
 };
 use crate::Series;
 
@@ -218,6 +219,9 @@ impl Format {
 
     /// The values of [`Format::read`], and the charts that failed.
     ///
+    /// Lines of a log around or in a JSON document, and bytes of Latin-1, are no damage: the
+    /// remarks name them.
+    ///
     /// # Errors
     ///
     /// As of [`Format::read`].
@@ -225,7 +229,28 @@ impl Format {
         &self,
         output: impl Into<Output<'a>>,
     ) -> Result<Reading, ReadError> {
-        match (self, output.into()) {
+        let output = output.into();
+        let read = self.read_sound(output);
+        let (Err(ReadError::NotUtf8(_) | ReadError::Json { .. }), Output::File(content)) =
+            (&read, output)
+        else {
+            return read;
+        };
+        let Some(Repaired { text, remarks }) = repair::repaired(content) else {
+            return read;
+        };
+        match self.read_sound(text.as_bytes().into()) {
+            Ok(mut reading) => {
+                reading.remarks.extend(remarks);
+                Ok(reading)
+            }
+            Err(_) => read,
+        }
+    }
+
+    /// Reads an output that is only in this format.
+    fn read_sound(&self, output: Output<'_>) -> Result<Reading, ReadError> {
+        match (self, output) {
             (Self::Auto, output) => Self::recognize(output)?.read_with_failures(output),
             (Self::Time, _) => Ok(Reading::default()),
             (Self::Criterion, Output::Folder(files)) => criterion::read(files),

@@ -48,6 +48,7 @@ mod pytest_benchmark_console;
 mod pytest_durations;
 mod reading;
 mod recognize;
+mod repair;
 mod talos;
 #[cfg(test)]
 mod tests;
