@@ -41,6 +41,7 @@ mod log_prefix;
 mod not_a_number;
 mod number;
 mod only_measure;
+mod pairs;
 mod pattern;
 mod perf_stat;
 mod pytest_benchmark;

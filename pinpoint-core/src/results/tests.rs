@@ -215,6 +215,8 @@ mod lines {
             ("2026-11-26 10:00:00,123 INFO time: 5 ms", 5.0, Some("ms")),
             ("[12:00:01] [info] time: 5 ms", 5.0, Some("ms")),
             ("10 %\r100 %\rtime: 5 ms\r", 5.0, Some("ms")),
+            ("time: 0:00:10.05", 10.05, Some("s")),
+            ("time: 1.3x", 1.3, Some("x")),
             ("time: 99.5%", 99.5, Some("%")),
             ("time: 99.5 MB/s", 99.5, Some("MB/s")),
             ("time: 99.5req/s", 99.5, Some("req/s")),
@@ -233,6 +235,17 @@ mod lines {
             .collect();
         let charts = Format::Auto.read(&utf_16).unwrap();
         assert_eq!(charts["time"].values, [5.0]);
+    }
+
+    #[test]
+    fn several_values_of_a_line_are_charts_of_their_own() {
+        let output = "latency: p50=1.2ms p99=3.4ms\nlatency: p50=1300us p99=3.5ms\nn=5 a=2 b\n";
+        let expected = [
+            chart("latency p50", &[1.2, 1.3], Some("ms")),
+            chart("latency p99", &[3.4, 3.5], Some("ms")),
+        ];
+        assert_eq!(read("auto", output), expected);
+        assert_eq!(read("lines", output), expected);
     }
 
     #[test]

@@ -13,6 +13,7 @@ use super::lines::{Value, measurement};
 use super::log_prefix::without_prefix;
 use super::number::{self, Number, Printed};
 use super::only_measure::is_setting;
+use super::pairs::pairs;
 use super::pattern::LinePattern;
 use super::reading::ReadLines;
 use super::text::{last_characters, shown};
@@ -80,7 +81,7 @@ impl fmt::Display for ReadHint {
                 "more than one of its numbers may be meant; the format `regex:PATTERN` reads the one that is captured as (?<value>…)",
             ),
             Self::Duration => formatter.write_str(
-                "a duration of several parts is read only as `name: 1m30.5s`; have the benchmark print it so, or as one number with its unit",
+                "a duration of several parts is read only as `name: 1m30.5s` or `name: 0:01:30.5`; have the benchmark print it so, or as one number with its unit",
             ),
             Self::Garbled => formatter.write_str(
                 "it begins as a result and does not end as one; check that the output is whole, and that nothing else is printed into that line",
@@ -242,6 +243,9 @@ fn in_line(line: &str, message: &str, reads: Reads) -> Option<ReadHint> {
             Value::Clear(_) => Some(ReadHint::Format(Format::Lines)),
             Value::Ambiguous => is_value.then_some(ReadHint::Ambiguous),
         };
+    }
+    if pairs(message).is_some() {
+        return (reads != Reads::Lines).then_some(ReadHint::Format(Format::Lines));
     }
     if message.starts_with('{') {
         let is_json = serde_json::from_str::<IgnoredAny>(message).is_ok();
@@ -644,13 +648,14 @@ mod tests {
             ("took 1 min 30 s", ReadHint::Several),
             ("took 1m30.5s", ReadHint::Duration),
             ("real\t0m0.052s", ReadHint::Duration),
-            ("elapsed: 00:01:23.45", ReadHint::Duration),
+            ("elapsed 00:01:23.45", ReadHint::Duration),
             ("sort: 12:01:23.45", ReadHint::Duration),
             ("Total time 12:01:23", ReadHint::Duration),
             (
                 "Elapsed (wall clock) time (h:mm:ss or m:ss): 0:00.05",
-                ReadHint::Duration,
+                ReadHint::Format(Format::Lines),
             ),
+            ("p50=5ms p99=50ms", ReadHint::Format(Format::Lines)),
             ("{\"time\": \"1m30.5s\"}", ReadHint::Duration),
             (
                 "start\n{\n  \"a\": \"12.5 ms\",\n}",
