@@ -90,7 +90,7 @@ impl fmt::Display for ReadHint {
                 "the JSON document ends too early; have the benchmark write it to a file, and name that file",
             ),
             Self::MixedDocument => formatter.write_str(
-                "JSON is read only if there is nothing else; have the benchmark write it to a file, and name that file",
+                "JSON of a program of your own is not recognized among other output; have the benchmark write it to a file, and name that file",
             ),
         }
     }
