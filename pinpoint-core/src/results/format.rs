@@ -81,7 +81,7 @@ pub enum Format {
     /// one of time, memory, a rate or percent may touch the value (`12.5ms`), and a factor is `1.3x`.
     /// A duration may be `1m30.5s`, or a clock that is no time of day, `0:01:30.5`. A deviation may
     /// follow (`± 0.2 ms`). A line of nothing but pairs (`sort: p50=1.2ms p99=3.4ms`) gives a chart
-    /// for each, `sort p50`. Blanks around all of them are dropped, colors too. A line that begins
+    /// for each, `sort p50`; so does each row of a table of CSV or Markdown whose header has units. Blanks around all of them are dropped, colors too. A line that begins
     /// with a quote or a brace is JSON or the like, and ignored. The same name again adds a value,
     /// converted to the unit of the first ([`convert_factor`](crate::convert_factor)). `nan` and
     /// `inf` in the value's place are errors.

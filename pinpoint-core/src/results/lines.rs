@@ -1,4 +1,4 @@
-//! `name: value unit`, one to a line, or a line of pairs, `p50=1.2ms p99=3.4ms`.
+//! `name: value unit`, one to a line, a line of pairs, `p50=1.2ms p99=3.4ms`, or a table.
 
 use std::borrow::Cow;
 
@@ -8,6 +8,7 @@ use super::log_prefix::without_prefix;
 use super::number::{self, Comma, Number, Printed};
 use super::only_measure::is_setting;
 use super::pairs::pairs;
+use super::tables::rows;
 use super::text::{column_of, shown};
 use super::{OutputPosition, ReadError, Reading};
 use crate::Direction;
@@ -71,6 +72,22 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
             Value::Ambiguous => ambiguous.push((name, value, unit, place)),
         }
     }
+    for row in rows(text) {
+        charts.knows(row.index);
+        for cell in row.cells {
+            let place = OutputPosition::Text {
+                line: row.index + 1,
+                column: 1,
+            };
+            let (name, unit) = (&cell.name, Some(cell.unit));
+            match cell.value {
+                Some(value) => {
+                    charts.add(name, vec![value], unit, Direction::Unknown, || place);
+                }
+                None => charts.fail(name, format!("{place} holds `{}`", cell.text)),
+            }
+        }
+    }
     for (name, value, unit, place) in ambiguous {
         // Without a unit it may be a count or a list, and it was not asked for.
         if unit.is_some() || charts.has(name) {
@@ -107,7 +124,8 @@ pub(super) fn recognize(text: &str) -> bool {
         let mut pairs = pairs(shown(line)).into_iter().flatten();
         pairs.any(|pair| pair.unit.is_some() && !is_setting(&pair.name, pair.unit))
     };
-    text.lines().any(|line| is_measure(line) || has_pairs(line))
+    let has_value = |line| is_measure(line) || has_pairs(line);
+    text.lines().any(has_value) || !rows(text).is_empty()
 }
 
 /// A line that gives a value.

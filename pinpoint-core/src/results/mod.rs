@@ -50,6 +50,7 @@ mod pytest_durations;
 mod reading;
 mod recognize;
 mod repair;
+mod tables;
 mod talos;
 #[cfg(test)]
 mod tests;

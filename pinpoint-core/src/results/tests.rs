@@ -238,6 +238,22 @@ mod lines {
     }
 
     #[test]
+    fn tables_with_units_in_their_header_are_read() {
+        for output in [
+            "start\nname,n,time (ms)\nsort,5,12.5\nsort,5,13\n",
+            "| name | n | time [ms] |\n|---|---|---|\n| sort | 5 | 12.5 |\n| sort | 5 | 13 |\n",
+        ] {
+            let expected = [chart("sort", &[12.5, 13.0], Some("ms"))];
+            assert_eq!(read("auto", output), expected, "{output}");
+            assert_eq!(unread_values(output.as_bytes(), Some(&Format::Auto)), []);
+        }
+        let output = "name,time (ms)\nsort,12.5\njoin,nan\n";
+        let reading = Format::Auto.read_with_failures(output.as_bytes()).unwrap();
+        assert_eq!(reading.charts.keys().collect::<Vec<_>>(), ["sort"]);
+        assert_eq!(reading.failed["join"], "line 3, column 1 holds `nan`");
+    }
+
+    #[test]
     fn several_values_of_a_line_are_charts_of_their_own() {
         let output = "latency: p50=1.2ms p99=3.4ms\nlatency: p50=1300us p99=3.5ms\nn=5 a=2 b\n";
         let expected = [

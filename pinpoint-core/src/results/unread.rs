@@ -123,7 +123,13 @@ pub fn unread_values(output: &[u8], format: Option<&Format>) -> Vec<UnreadValue>
     };
     let (reads, lines) = match format {
         None => (Reads::Nothing, ReadLines::default()),
-        Some(Format::Lines) => (Reads::Lines, ReadLines::default()),
+        Some(Format::Lines) => (
+            Reads::Lines,
+            Format::Lines
+                .read_with_failures(output)
+                .unwrap_or_default()
+                .lines,
+        ),
         Some(format) if format.is_printed_by_a_tool() => {
             let reading = format.read_with_failures(output);
             (Reads::Tool, reading.unwrap_or_default().lines)
