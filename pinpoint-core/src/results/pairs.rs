@@ -20,9 +20,7 @@ pub(super) struct Pair<'a> {
 /// least with the unit of a measurement.
 pub(super) fn pairs(line: &str) -> Option<Vec<Pair<'_>>> {
     // Most lines of a log have none, and are skipped.
-    if line.matches('=').nth(1).is_none() {
-        return None;
-    }
+    line.matches('=').nth(1)?;
     let line = without_prefix(line).trim();
     let (label, rest) = match line.split_once(": ") {
         Some((label, rest)) if !label.contains(['=', '"', '{', '[']) => (label, rest),
