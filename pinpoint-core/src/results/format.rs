@@ -7,13 +7,14 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use super::repair::Repaired;
 use super::{
     FormatError, JsonPointer, LinePattern, ReadError, Reading, asv, benchmark_dotnet,
     benchmark_ips, benchmark_js, catch2, catch2_console, chromium, chromium_by_name, criterion,
     criterion_console, divan, go_benchmark, google_benchmark, google_benchmark_console,
     google_benchmark_csv, hyperfine, hyperfine_console, is_criterion_result, jmh, json, libtest,
     lines, not_a_number, pattern, perf_stat, pytest_benchmark, pytest_benchmark_console,
-    pytest_durations, recognize, talos, text, tinybench, vitest, ycsb,
+    pytest_durations, recognize, repair, talos, text, tinybench, vitest, ycsb,
 };
 use crate::Series;
 
@@ -77,8 +78,10 @@ pub enum Format {
     /// colons (`std::sort: 3 ms`); a logger's prefix, a time stamp and a level, is left out. The
     /// value is a decimal number, with separators of thousands or a decimal comma where that can be
     /// read in one way only (`10,052.1`, `0,5 ms`; not `1,234`). The unit is one word, or missing;
-    /// one of time, memory, a rate or percent may touch the value (`12.5ms`). A deviation may
-    /// follow (`± 0.2 ms`). Blanks around all of them are dropped, colors too. A line that begins
+    /// one of time, memory, a rate or percent may touch the value (`12.5ms`), and a factor is `1.3x`.
+    /// A duration may be `1m30.5s`, or a clock that is no time of day, `0:01:30.5`. A deviation may
+    /// follow (`± 0.2 ms`). A line of nothing but pairs (`sort: p50=1.2ms p99=3.4ms`) gives a chart
+    /// for each, `sort p50`; so does each row of a table of CSV or Markdown whose header has units. Blanks around all of them are dropped, colors too. A line that begins
     /// with a quote or a brace is JSON or the like, and ignored. The same name again adds a value,
     /// converted to the unit of the first ([`convert_factor`](crate::convert_factor)). `nan` and
     /// `inf` in the value's place are errors.
@@ -218,6 +221,9 @@ impl Format {
 
     /// The values of [`Format::read`], and the charts that failed.
     ///
+    /// Lines of a log around or in a JSON document, and bytes of Latin-1, are no damage: the
+    /// remarks name them.
+    ///
     /// # Errors
     ///
     /// As of [`Format::read`].
@@ -225,7 +231,28 @@ impl Format {
         &self,
         output: impl Into<Output<'a>>,
     ) -> Result<Reading, ReadError> {
-        match (self, output.into()) {
+        let output = output.into();
+        let read = self.read_sound(output);
+        let (Err(ReadError::NotUtf8(_) | ReadError::Json { .. }), Output::File(content)) =
+            (&read, output)
+        else {
+            return read;
+        };
+        let Some(Repaired { text, remarks }) = repair::repaired(content) else {
+            return read;
+        };
+        match self.read_sound(text.as_bytes().into()) {
+            Ok(mut reading) => {
+                reading.remarks.extend(remarks);
+                Ok(reading)
+            }
+            Err(_) => read,
+        }
+    }
+
+    /// Reads an output that is only in this format.
+    fn read_sound(&self, output: Output<'_>) -> Result<Reading, ReadError> {
+        match (self, output) {
             (Self::Auto, output) => Self::recognize(output)?.read_with_failures(output),
             (Self::Time, _) => Ok(Reading::default()),
             (Self::Criterion, Output::Folder(files)) => criterion::read(files),

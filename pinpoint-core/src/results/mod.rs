@@ -42,6 +42,7 @@ mod many_charts;
 mod not_a_number;
 mod number;
 mod only_measure;
+mod pairs;
 mod pattern;
 mod perf_stat;
 mod pytest_benchmark;
@@ -49,6 +50,8 @@ mod pytest_benchmark_console;
 mod pytest_durations;
 mod reading;
 mod recognize;
+mod repair;
+mod tables;
 mod talos;
 #[cfg(test)]
 mod tests;

@@ -14,7 +14,7 @@ use super::{
     Format, asv, benchmark_dotnet, benchmark_ips, benchmark_js, catch2, catch2_console,
     criterion_console, divan, go_benchmark, google_benchmark_console, google_benchmark_csv,
     hyperfine_console, libtest, lines, not_a_number, perf_stat, pytest_benchmark_console,
-    pytest_durations, talos, text, tinybench, vitest, ycsb,
+    pytest_durations, repair, talos, text, tinybench, vitest, ycsb,
 };
 
 pub(super) fn recognize(output: &[u8]) -> Option<Format> {
@@ -29,10 +29,15 @@ pub(super) fn recognize(output: &[u8]) -> Option<Format> {
     } else if talos::recognize(&text) {
         Some(Format::Talos)
     } else {
-        BY_LINES
-            .iter()
-            .find(|(_, recognize)| recognize(&text))
-            .map(|(format, _)| format.clone())
+        let mut by_lines = BY_LINES.iter();
+        let format = by_lines.find(|(_, recognize)| recognize(&text));
+        let format = format.map(|(format, _)| format.clone());
+        // A document between the lines of a log, which may have measures.
+        let is_log = matches!(format, None | Some(Format::Lines));
+        let repaired = is_log.then(|| repair::repaired(output)).flatten();
+        repaired
+            .and_then(|document| json(&not_a_number::as_null(document.text.trim_start().into())))
+            .or(format)
     }
 }
 

@@ -13,6 +13,7 @@ use proptest::prelude::*;
 mod consoles;
 mod damaged;
 mod recognized;
+mod spoiled;
 mod whole;
 
 /// The files, each with its format.
