@@ -250,9 +250,12 @@ impl<'a> Chunks<'a> {
         for (_, chunk) in self.chunks {
             nodes.extend(chunk.cpu_profile.nodes);
             samples.extend(chunk.cpu_profile.samples);
-            // Older versions have them inside.
-            deltas.extend(chunk.cpu_profile.time_deltas);
-            deltas.extend(chunk.time_deltas);
+            // Older versions have them inside, and some write them in both places.
+            deltas.extend(if chunk.time_deltas.is_empty() {
+                chunk.cpu_profile.time_deltas
+            } else {
+                chunk.time_deltas
+            });
         }
         Samples {
             format: FORMAT,
@@ -269,4 +272,23 @@ fn is_timing(categories: &str) -> bool {
     categories
         .split(',')
         .any(|category| matches!(category, "blink.user_timing" | "blink.console"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_deltas_in_both_places_count_once() {
+        let trace = |inside: &str, outside: &str| {
+            format!(
+                r#"[{{"name": "ProfileChunk", "ph": "P", "pid": 1, "tid": 1, "id": "0x1", "ts": 1, "args": {{"data": {{
+                "cpuProfile": {{"nodes": [{{"id": 1, "callFrame": {{"functionName": "parse"}}}}], "samples": [1, 1]{inside}}}{outside}}}}}}}]"#
+            )
+        };
+        let deltas = r#", "timeDeltas": [0, 500]"#;
+        for text in [trace(deltas, ""), trace("", deltas), trace(deltas, deltas)] {
+            assert_eq!(read(&text).unwrap().total(), 1e6);
+        }
+    }
 }
