@@ -31,9 +31,9 @@ pub(crate) struct Compare {
     /// regex:PATTERN with a group named `value`, hyperfine, criterion, gbench,
     /// gobench, pytest-benchmark, jmh, catch2, chromium, chromium-by-name,
     /// talos, libtest, divan, vitest, pytest-durations, asv, tinybench, benchmark-ips,
-    /// benchmark-js, benchmark-dotnet, perf-stat, gbench-csv, ycsb; or, to read what a
-    /// tool shows on a terminal, hyperfine-console, criterion-console, gbench-console,
-    /// pytest-benchmark-console, catch2-console.
+    /// benchmark-js, benchmark-dotnet, nanobench, perf-stat, gbench-csv, ycsb; or, to read
+    /// what a tool shows on a terminal, hyperfine-console, criterion-console,
+    /// gbench-console, pytest-benchmark-console, catch2-console.
     #[arg(long, value_name = "FORMAT", default_value = "auto")]
     pub(crate) format: Format,
     /// Compare only this metric; may be repeated.

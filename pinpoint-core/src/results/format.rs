@@ -12,7 +12,7 @@ use super::{
     benchmark_ips, benchmark_js, catch2, catch2_console, chromium, chromium_by_name, criterion,
     criterion_console, divan, go_benchmark, google_benchmark, google_benchmark_console,
     google_benchmark_csv, hyperfine, hyperfine_console, is_criterion_result, jmh, json, libtest,
-    lines, not_a_number, pattern, perf_stat, pytest_benchmark, pytest_benchmark_console,
+    lines, nanobench, not_a_number, pattern, perf_stat, pytest_benchmark, pytest_benchmark_console,
     pytest_durations, recognize, talos, text, tinybench, vitest, ycsb,
 };
 use crate::Series;
@@ -145,6 +145,8 @@ pub enum Format {
     BenchmarkJs,
     /// `benchmark-dotnet`: the summary of BenchmarkDotNet.
     BenchmarkDotNet,
+    /// `nanobench`: the tables of nanobench.
+    Nanobench,
     /// `perf-stat`: the output of `perf stat`.
     PerfStat,
     /// `gbench-csv`: Google Benchmark's `--benchmark_format=csv`.
@@ -156,7 +158,7 @@ pub enum Format {
 }
 
 /// The formats that need only a name.
-pub(super) const NAMES: [(Format, &str); 30] = [
+pub(super) const NAMES: [(Format, &str); 31] = [
     (Format::Auto, "auto"),
     (Format::Time, "time"),
     (Format::Lines, "lines"),
@@ -183,6 +185,7 @@ pub(super) const NAMES: [(Format, &str); 30] = [
     (Format::BenchmarkIps, "benchmark-ips"),
     (Format::BenchmarkJs, "benchmark-js"),
     (Format::BenchmarkDotNet, "benchmark-dotnet"),
+    (Format::Nanobench, "nanobench"),
     (Format::PerfStat, "perf-stat"),
     (Format::GoogleBenchmarkCsv, "gbench-csv"),
     (Format::Ycsb, "ycsb"),
@@ -267,6 +270,7 @@ impl Format {
             (Self::BenchmarkDotNet, Output::File(content)) => {
                 benchmark_dotnet::read(&text::lines(content))
             }
+            (Self::Nanobench, Output::File(content)) => nanobench::read(&text::lines(content)),
             (Self::PerfStat, Output::File(content)) => perf_stat::read(&text::lines(content)),
             (Self::GoogleBenchmarkCsv, Output::File(content)) => {
                 google_benchmark_csv::read(&text::lines(content))

@@ -38,6 +38,7 @@ mod json_numbers;
 mod libtest;
 mod lines;
 mod log_prefix;
+mod nanobench;
 mod not_a_number;
 mod number;
 mod only_measure;

@@ -13,8 +13,8 @@ use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, Seq
 use super::{
     Format, asv, benchmark_dotnet, benchmark_ips, benchmark_js, catch2, catch2_console,
     criterion_console, divan, go_benchmark, google_benchmark_console, google_benchmark_csv,
-    hyperfine_console, libtest, lines, not_a_number, perf_stat, pytest_benchmark_console,
-    pytest_durations, talos, text, tinybench, vitest, ycsb,
+    hyperfine_console, libtest, lines, nanobench, not_a_number, perf_stat,
+    pytest_benchmark_console, pytest_durations, talos, text, tinybench, vitest, ycsb,
 };
 
 pub(super) fn recognize(output: &[u8]) -> Option<Format> {
@@ -41,7 +41,7 @@ type Recognize = fn(&str) -> bool;
 
 /// Formats that are recognized by a line, in the order in which they are tried: the tables of tools
 /// have lines that others would take for theirs.
-const BY_LINES: [(Format, Recognize); 19] = [
+const BY_LINES: [(Format, Recognize); 20] = [
     (Format::GoBenchmark, go_benchmark::recognize),
     (Format::HyperfineConsole, hyperfine_console::recognize),
     (Format::CriterionConsole, criterion_console::recognize),
@@ -55,6 +55,7 @@ const BY_LINES: [(Format, Recognize); 19] = [
     (Format::Vitest, vitest::recognize),
     (Format::Tinybench, tinybench::recognize),
     (Format::BenchmarkDotNet, benchmark_dotnet::recognize),
+    (Format::Nanobench, nanobench::recognize),
     (Format::BenchmarkIps, benchmark_ips::recognize),
     (Format::BenchmarkJs, benchmark_js::recognize),
     (Format::Asv, asv::recognize),

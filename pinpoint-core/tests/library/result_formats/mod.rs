@@ -16,7 +16,7 @@ mod recognized;
 mod whole;
 
 /// The files, each with its format.
-const FILES: [(&str, &str); 32] = [
+const FILES: [(&str, &str); 34] = [
     ("hyperfine.json", "hyperfine"),
     ("google-benchmark-1.7.json", "gbench"),
     ("google-benchmark-1.9.json", "gbench"),
@@ -46,6 +46,8 @@ const FILES: [(&str, &str); 32] = [
     ("benchmark-ips.txt", "benchmark-ips"),
     ("benchmark-js.txt", "benchmark-js"),
     ("benchmark-dotnet.txt", "benchmark-dotnet"),
+    ("nanobench-4.1.txt", "nanobench"),
+    ("nanobench-4.6.txt", "nanobench"),
     ("perf-stat.txt", "perf-stat"),
     ("google-benchmark-1.7.csv", "gbench-csv"),
     ("ycsb.txt", "ycsb"),

@@ -107,6 +107,16 @@ fn what_is_not_read_beside_results_is_listed() {
             3,
         ),
         (
+            "nanobench",
+            "| ns/op | benchmark\n|---:|:---\n| 5.00 | `a`\n| 1,2N | `b`\n".into(),
+            4,
+        ),
+        (
+            "nanobench",
+            "| ns/op | benchmark\n|---:|:---\n| 5.00 | `a`\n| 6.00 | `b` 12.5 ms\n".into(),
+            4,
+        ),
+        (
             "perf-stat",
             " Performance counter stats for 'a':\n\n 1.5 msec task-clock\n 1.2N msec cpu-clock\n".into(),
             4,
@@ -159,6 +169,8 @@ fn what_only_looks_alike_is_not_recognized() {
         "test a ... bench: 1,234 ns",
         "test a ... FAILED",
         "a 5 ns 5 ns",
+        "| ns/op | name |\n|------:|:-----|\n| 5 | `a` |",
+        "| ns/op | benchmark\n| 5.00 | `a`",
         "the line PERFHERDER_DATA: is missing",
         "",
         "{",

@@ -578,6 +578,92 @@ fn other_consoles() {
         ],
     );
     expect(
+        "nanobench-4.1.txt",
+        &[
+            (
+                "Sums/a|`b`",
+                1,
+                1e9 / 1_441_129_845.80,
+                Some("ns/number"),
+                Down,
+            ),
+            (
+                "Sums/sum 100",
+                1,
+                1e9 / 1_302_430_817.43,
+                Some("ns/number"),
+                Down,
+            ),
+            (
+                "growing [complexityN=1,000]",
+                1,
+                1e9 / 1_397_391.54,
+                Some("ns/op"),
+                Down,
+            ),
+            (
+                "growing [complexityN=10]",
+                1,
+                1e9 / 130_859_434.80,
+                Some("ns/op"),
+                Down,
+            ),
+            ("nap", 1, 5_120_070.0, Some("ns/op"), Down),
+            ("rising", 1, 1e9 / 1_299_738.49, Some("ns/op"), Down),
+            ("sum 1000", 1, 1e9 / 1_456_664.24, Some("ns/op"), Down),
+            ("x += x", 1, 1e9 / 1_450_222_057.74, Some("ns/op"), Down),
+        ],
+    );
+    expect(
+        "nanobench-4.6.txt",
+        &[
+            (
+                "Sums/a|`b`",
+                1,
+                1e9 / 1_519_576_375.68,
+                Some("ns/number"),
+                Down,
+            ),
+            (
+                "Sums/sum 100",
+                1,
+                1e9 / 1_451_019_146.09,
+                Some("ns/number"),
+                Down,
+            ),
+            ("down", 1, 1e9 / 7_471_751.18, Some("ns/op"), Down),
+            (
+                "growing [complexityN=1,000]",
+                1,
+                1e9 / 1_520_034.21,
+                Some("ns/op"),
+                Down,
+            ),
+            (
+                "growing [complexityN=10]",
+                1,
+                1e9 / 152_670_340.67,
+                Some("ns/op"),
+                Down,
+            ),
+            ("nap", 1, 5_115_751.0, Some("ns/op"), Down),
+            ("one", 1, 1e9 / 14_221_663.18, Some("ns/op"), Down),
+            ("rising", 1, 1e9 / 252_367.16, Some("ns/op"), Down),
+            (
+                "sum 10 [threads=2]",
+                1,
+                1e9 / 158_557_847.86,
+                Some("ns/op"),
+                Down,
+            ),
+            ("sum 1000", 1, 1e9 / 1_516_453.48, Some("ns/op"), Down),
+            ("three", 1, 1e9 / 5_047_691.55, Some("ns/op"), Down),
+            ("two", 1, 1e9 / 7_536_028.49, Some("ns/op"), Down),
+            ("up", 1, 1e9 / 15_260_731.47, Some("ns/op"), Down),
+            ("x += x", 1, 1e9 / 1_533_533_000.90, Some("ns/op"), Down),
+        ],
+    );
+    expect(
         "perf-stat.txt",
         &[
             ("context-switches", 1, 1.0, None, Down),
@@ -709,6 +795,13 @@ fn failures_are_named() {
                 ("Broken [N=10]", "BenchmarkDotNet says `NA`"),
                 ("Broken [N=10] Allocated", "BenchmarkDotNet says `NA`"),
             ],
+        ),
+        (
+            "nanobench-4.6.txt",
+            vec![(
+                "broken",
+                "nanobench says `iterations overflow. Maybe your code got optimized away?`",
+            )],
         ),
         (
             "perf-stat.txt",
