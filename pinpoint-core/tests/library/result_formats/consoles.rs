@@ -350,6 +350,9 @@ fn a_last_line_without_an_end_is_read_or_listed() {
     const CSV: &str =
         "name,iterations,real_time,cpu_time,time_unit,label,error_occurred,error_message";
     const PERF: &str = " Performance counter stats for 'a':\n\n  5 page-faults\n";
+    const GUNGRAUN: &str = "a::b::c\n  Instructions:   5|N/A   (*********)\n";
+    const JMH: &str =
+        "Benchmark  Mode  Cnt  Score   Error  Units\na.B.c  avgt    4  0.5 ± 0.1  us/op\n";
     const NANOBENCH: &str = "| ns/op | benchmark\n|---:|:---\n| 5.00 | `a`\n";
     const PYTEST: &str = "0.51s call     a.py::b\n";
     let csv = format!("{CSV}\n\"b\",5,2.5,2.5,ns,,,\n");
@@ -467,6 +470,18 @@ fn a_last_line_without_an_end_is_read_or_listed() {
         (
             "pytest-durations",
             format!("{PYTEST}0.51s call     a.py::c"),
+            vec![],
+            true,
+        ),
+        (
+            "jmh-console",
+            format!("{JMH}a.B.d  avgt    4  0.5 ± 0.1  us/o"),
+            vec![],
+            true,
+        ),
+        (
+            "gungraun",
+            format!("{GUNGRAUN}  L1 Hits:   23|N"),
             vec![],
             true,
         ),
