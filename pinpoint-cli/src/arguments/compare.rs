@@ -32,12 +32,13 @@ Examples:
   pinpoint compare before.json after.json --output markdown > comment.md")]
 pub(crate) struct Compare {
     /// The format of the files: auto, lines (`name: value unit`), json:POINTER,
-    /// regex:PATTERN with a group named `value`, hyperfine, criterion, gbench,
-    /// gobench, pytest-benchmark, jmh, catch2, chromium, chromium-by-name,
-    /// talos, libtest, divan, vitest, pytest-durations, asv, tinybench, benchmark-ips,
-    /// benchmark-js, benchmark-dotnet, perf-stat, gbench-csv, ycsb; or, to read what a
-    /// tool shows on a terminal, hyperfine-console, criterion-console, gbench-console,
-    /// pytest-benchmark-console, catch2-console.
+    /// regex:PATTERN with a group named `value`, hyperfine, criterion, gbench, gobench,
+    /// pytest-benchmark, jmh, catch2, chromium, chromium-by-name, talos, libtest,
+    /// divan, vitest, pytest-durations, asv, tinybench, benchmark-ips, benchmark-js,
+    /// benchmark-dotnet, benchmark-dotnet-json, nanobench, gotest-json,
+    /// github-action-benchmark, bencher, gungraun, perf-stat, gbench-csv, ycsb; or, to
+    /// read what a tool shows on a terminal, hyperfine-console, criterion-console,
+    /// gbench-console, pytest-benchmark-console, catch2-console, jmh-console.
     #[arg(long, value_name = "FORMAT", default_value = "auto")]
     pub(crate) format: Format,
     /// Compare only this metric; may be repeated.

@@ -9,12 +9,29 @@ use serde::{Deserialize, Serialize};
 
 use super::repair::Repaired;
 use super::{
+<<<<<<< HEAD
     FormatError, JsonPointer, LinePattern, ReadError, Reading, asv, benchmark_dotnet,
     benchmark_ips, benchmark_js, catch2, catch2_console, chromium, chromium_by_name, criterion,
     criterion_console, divan, go_benchmark, google_benchmark, google_benchmark_console,
     google_benchmark_csv, hyperfine, hyperfine_console, is_criterion_result, jmh, json, libtest,
     lines, not_a_number, pattern, perf_stat, pytest_benchmark, pytest_benchmark_console,
     pytest_durations, recognize, repair, talos, text, tinybench, vitest, ycsb,
+||||||| 4e1458ca
+    FormatError, JsonPointer, LinePattern, ReadError, Reading, asv, benchmark_dotnet,
+    benchmark_ips, benchmark_js, catch2, catch2_console, chromium, chromium_by_name, criterion,
+    criterion_console, divan, go_benchmark, google_benchmark, google_benchmark_console,
+    google_benchmark_csv, hyperfine, hyperfine_console, is_criterion_result, jmh, json, libtest,
+    lines, not_a_number, pattern, perf_stat, pytest_benchmark, pytest_benchmark_console,
+    pytest_durations, recognize, talos, text, tinybench, vitest, ycsb,
+=======
+    FormatError, JsonPointer, LinePattern, ReadError, Reading, asv, bencher, benchmark_dotnet,
+    benchmark_dotnet_json, benchmark_ips, benchmark_js, catch2, catch2_console, chromium,
+    chromium_by_name, criterion, criterion_console, divan, github_action_benchmark, go_benchmark,
+    go_test_json, google_benchmark, google_benchmark_console, google_benchmark_csv, gungraun,
+    hyperfine, hyperfine_console, is_criterion_result, jmh, jmh_console, json, libtest, lines,
+    nanobench, not_a_number, pattern, perf_stat, pytest_benchmark, pytest_benchmark_console,
+    pytest_durations, recognize, talos, text, tinybench, vitest, ycsb,
+>>>>>>> s6_formats_a
 };
 use crate::Series;
 
@@ -148,6 +165,20 @@ pub enum Format {
     BenchmarkJs,
     /// `benchmark-dotnet`: the summary of BenchmarkDotNet.
     BenchmarkDotNet,
+    /// `nanobench`: the tables of nanobench.
+    Nanobench,
+    /// `jmh-console`: the table that JMH prints.
+    JmhConsole,
+    /// `gotest-json`: the output of `go test -json -bench`.
+    GoTestJson,
+    /// `github-action-benchmark`: the custom JSON of github-action-benchmark.
+    GithubActionBenchmark,
+    /// `bencher`: Bencher Metric Format, the JSON that Bencher takes.
+    Bencher,
+    /// `gungraun`: the output of Gungraun, iai-callgrind or iai.
+    Gungraun,
+    /// `benchmark-dotnet-json`: the JSON that BenchmarkDotNet exports.
+    BenchmarkDotNetJson,
     /// `perf-stat`: the output of `perf stat`.
     PerfStat,
     /// `gbench-csv`: Google Benchmark's `--benchmark_format=csv`.
@@ -159,7 +190,7 @@ pub enum Format {
 }
 
 /// The formats that need only a name.
-pub(super) const NAMES: [(Format, &str); 30] = [
+pub(super) const NAMES: [(Format, &str); 37] = [
     (Format::Auto, "auto"),
     (Format::Time, "time"),
     (Format::Lines, "lines"),
@@ -186,6 +217,13 @@ pub(super) const NAMES: [(Format, &str); 30] = [
     (Format::BenchmarkIps, "benchmark-ips"),
     (Format::BenchmarkJs, "benchmark-js"),
     (Format::BenchmarkDotNet, "benchmark-dotnet"),
+    (Format::Nanobench, "nanobench"),
+    (Format::JmhConsole, "jmh-console"),
+    (Format::GoTestJson, "gotest-json"),
+    (Format::GithubActionBenchmark, "github-action-benchmark"),
+    (Format::Bencher, "bencher"),
+    (Format::Gungraun, "gungraun"),
+    (Format::BenchmarkDotNetJson, "benchmark-dotnet-json"),
     (Format::PerfStat, "perf-stat"),
     (Format::GoogleBenchmarkCsv, "gbench-csv"),
     (Format::Ycsb, "ycsb"),
@@ -294,6 +332,17 @@ impl Format {
             (Self::BenchmarkDotNet, Output::File(content)) => {
                 benchmark_dotnet::read(&text::lines(content))
             }
+            (Self::Nanobench, Output::File(content)) => nanobench::read(&text::lines(content)),
+            (Self::JmhConsole, Output::File(content)) => jmh_console::read(&text::lines(content)),
+            (Self::GoTestJson, Output::File(content)) => go_test_json::read(&text::lines(content)),
+            (Self::GithubActionBenchmark, Output::File(content)) => {
+                github_action_benchmark::read(&document(content)?)
+            }
+            (Self::Bencher, Output::File(content)) => bencher::read(&document(content)?),
+            (Self::Gungraun, Output::File(content)) => gungraun::read(&text::lines(content)),
+            (Self::BenchmarkDotNetJson, Output::File(content)) => {
+                benchmark_dotnet_json::read(&document(content)?)
+            }
             (Self::PerfStat, Output::File(content)) => perf_stat::read(&text::lines(content)),
             (Self::GoogleBenchmarkCsv, Output::File(content)) => {
                 google_benchmark_csv::read(&text::lines(content))
@@ -336,6 +385,9 @@ impl Format {
                 | Self::Catch2
                 | Self::Chromium
                 | Self::ChromiumByName
+                | Self::GithubActionBenchmark
+                | Self::Bencher
+                | Self::BenchmarkDotNetJson
                 // One line in a log about other things.
                 | Self::Talos
         )
