@@ -9,29 +9,13 @@ use serde::{Deserialize, Serialize};
 
 use super::repair::Repaired;
 use super::{
-<<<<<<< HEAD
-    FormatError, JsonPointer, LinePattern, ReadError, Reading, asv, benchmark_dotnet,
-    benchmark_ips, benchmark_js, catch2, catch2_console, chromium, chromium_by_name, criterion,
-    criterion_console, divan, go_benchmark, google_benchmark, google_benchmark_console,
-    google_benchmark_csv, hyperfine, hyperfine_console, is_criterion_result, jmh, json, libtest,
-    lines, not_a_number, pattern, perf_stat, pytest_benchmark, pytest_benchmark_console,
-    pytest_durations, recognize, repair, talos, text, tinybench, vitest, ycsb,
-||||||| 4e1458ca
-    FormatError, JsonPointer, LinePattern, ReadError, Reading, asv, benchmark_dotnet,
-    benchmark_ips, benchmark_js, catch2, catch2_console, chromium, chromium_by_name, criterion,
-    criterion_console, divan, go_benchmark, google_benchmark, google_benchmark_console,
-    google_benchmark_csv, hyperfine, hyperfine_console, is_criterion_result, jmh, json, libtest,
-    lines, not_a_number, pattern, perf_stat, pytest_benchmark, pytest_benchmark_console,
-    pytest_durations, recognize, talos, text, tinybench, vitest, ycsb,
-=======
     FormatError, JsonPointer, LinePattern, ReadError, Reading, asv, bencher, benchmark_dotnet,
     benchmark_dotnet_json, benchmark_ips, benchmark_js, catch2, catch2_console, chromium,
     chromium_by_name, criterion, criterion_console, divan, github_action_benchmark, go_benchmark,
     go_test_json, google_benchmark, google_benchmark_console, google_benchmark_csv, gungraun,
     hyperfine, hyperfine_console, is_criterion_result, jmh, jmh_console, json, libtest, lines,
     nanobench, not_a_number, pattern, perf_stat, pytest_benchmark, pytest_benchmark_console,
-    pytest_durations, recognize, talos, text, tinybench, vitest, ycsb,
->>>>>>> s6_formats_a
+    pytest_durations, recognize, repair, talos, text, tinybench, vitest, ycsb,
 };
 use crate::Series;
 
