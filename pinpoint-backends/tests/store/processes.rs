@@ -300,9 +300,11 @@ async fn jobs_are_finished_whoever_is_killed_meanwhile(fixture: Fixture) {
         let mut journal = fixture.store.journals().open(&job.id).await.unwrap();
         assert_eq!(journal.records().await.unwrap(), expected);
     }
-    // Each record was acknowledged at most once, and each job done by one worker.
+    // Each record was acknowledged at most once, and each job done by one worker. On a busy machine
+    // a job is lost as often as a worker can't renew its lease in time.
     let mut once = BTreeSet::new();
-    for line in told.iter().filter(|line| !line.starts_with("took")) {
+    let is_once = |line: &&String| !line.starts_with("took") && !line.starts_with("lost");
+    for line in told.iter().filter(is_once) {
         assert!(once.insert(line), "{line} was told twice");
     }
     let took = told.iter().filter(|line| line.starts_with("took"));

@@ -22,7 +22,7 @@ pub(crate) struct Display {
         value_parser = text_or_json(),
         default_value = "text"
     )]
-    pub(super) format: OutputFormat,
+    pub(crate) format: OutputFormat,
     /// The same, for all commands but those with formats of their own: to them those are text.
     #[arg(skip)]
     pub(crate) output: Output,
