@@ -14,6 +14,7 @@ use crate::{Direction, Series};
 ///
 /// assert_eq!(direction_of(Unknown, Some("µs")), Down);
 /// assert_eq!(direction_of(Unknown, Some("KiB")), Down);
+/// assert_eq!(direction_of(Unknown, Some("ns/iter")), Down);
 /// assert_eq!(direction_of(Unknown, Some("MB/s")), Unknown);
 /// assert_eq!(direction_of(Up, Some("ms")), Up);
 /// ```
@@ -38,8 +39,26 @@ pub fn is_memory(unit: Option<&str>) -> bool {
 }
 
 fn is_time_or_memory(unit: Option<&str>) -> bool {
-    TIMES.contains(&plain(unit).as_str()) || is_memory(unit)
+    let unit = plain(unit);
+    let is_either = |unit: &str| TIMES.contains(&unit) || MEMORY.contains(&unit);
+    match unit.split_once('/') {
+        // `ns/iter`, `B/op`: of one piece of work, and no rate.
+        Some((over, under)) => is_either(over) && PIECES_OF_WORK.contains(&under),
+        None => is_either(&unit),
+    }
 }
+
+const PIECES_OF_WORK: [&str; 9] = [
+    "op",
+    "iter",
+    "iteration",
+    "call",
+    "run",
+    "req",
+    "request",
+    "query",
+    "loop",
+];
 
 fn plain(unit: Option<&str>) -> String {
     let unit = unit.unwrap_or_default().trim().to_lowercase();

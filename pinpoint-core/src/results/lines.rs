@@ -1,4 +1,5 @@
-//! `name: value unit`, one to a line, a line of pairs, `p50=1.2ms p99=3.4ms`, or a table.
+//! `name: value unit`, one to a line, a line of pairs, `p50=1.2ms p99=3.4ms`, or a table. Where there
+//! is none, the only sentence that gives a time.
 
 use std::borrow::Cow;
 
@@ -8,6 +9,7 @@ use super::log_prefix::without_prefix;
 use super::number::{self, Comma, Number, Printed};
 use super::only_measure::is_setting;
 use super::pairs::pairs;
+use super::sentences::only_sentence;
 use super::tables::rows;
 use super::text::{column_of, shown};
 use super::{OutputPosition, ReadError, Reading};
@@ -88,6 +90,18 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
             }
         }
     }
+    if !charts.has_any()
+        && let Some(sentence) = only_sentence(text)
+    {
+        charts.knows(sentence.index);
+        let (name, value) = (&sentence.name, vec![sentence.value]);
+        charts.add(name, value, Some(sentence.unit), Direction::Down, || {
+            OutputPosition::Text {
+                line: sentence.index + 1,
+                column: 1,
+            }
+        });
+    }
     for (name, value, unit, place) in ambiguous {
         // Without a unit it may be a count or a list, and it was not asked for.
         if unit.is_some() || charts.has(name) {
@@ -125,7 +139,7 @@ pub(super) fn recognize(text: &str) -> bool {
         pairs.any(|pair| pair.unit.is_some() && !is_setting(&pair.name, pair.unit))
     };
     let has_value = |line| is_measure(line) || has_pairs(line);
-    text.lines().any(has_value) || !rows(text).is_empty()
+    text.lines().any(has_value) || !rows(text).is_empty() || only_sentence(text).is_some()
 }
 
 /// A line that gives a value.

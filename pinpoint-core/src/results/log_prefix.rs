@@ -4,11 +4,12 @@
 //! 2026-11-26 10:00:00,123 INFO time: 5 ms
 //! [12:00:01] [info] time: 5 ms
 //! Nov 26 10:00:00 host bench[123]: time: 5 ms
+//! - time: 5 ms
 //! ```
 //!
 //! A time stamp, a process number or a line of source changes with each run or commit, and must not
-//! become part of a metric's name. Other words before a name stay: they are the same in each run,
-//! and may distinguish two metrics.
+//! become part of a metric's name; nor must the bullet of a list. Other words before a name stay:
+//! they are the same in each run, and may distinguish two metrics.
 
 use std::sync::LazyLock;
 
@@ -33,6 +34,8 @@ const NEXT: &str = r"^(?:
   | \S+:\d+\s+[-|]            # a line of a module
   | \S+\s+[-|]\s+<<LEVEL>>    # a logger before its level
 )\s+";
+
+const BULLETS: [char; 8] = ['-', '*', '•', '‣', '◦', '·', '–', '>'];
 
 const STAMP: &str = r"(?:<<DATE>> | <<CLOCK>> | \d{9,}(?:\.\d+)?)";
 
@@ -78,8 +81,22 @@ static PATTERNS: LazyLock<Option<[Regex; 3]>> = LazyLock::new(|| {
     Some([pattern(START)?, pattern(NEXT)?, pattern(WHOLE)?])
 });
 
-/// The line without a logger's prefix.
+/// The line without a logger's prefix and a bullet.
 pub(super) fn without_prefix(line: &str) -> &str {
+    without_bullet(without_log_prefix(line))
+}
+
+/// The line without the bullet of a list. A dash before a number may be its sign.
+fn without_bullet(line: &str) -> &str {
+    let text = line.trim_start().strip_prefix(BULLETS);
+    let text = text.filter(|text| text.starts_with(char::is_whitespace));
+    match text.map(str::trim_start) {
+        Some(text) if text.starts_with(char::is_alphabetic) => text,
+        _ => line,
+    }
+}
+
+fn without_log_prefix(line: &str) -> &str {
     let Some([start, next, whole]) = &*PATTERNS else {
         return line;
     };
@@ -140,6 +157,10 @@ mod tests {
             "Nov 27 12:00:01 host app[1]: time: 5 ms",
             "2026-11-27T12:00:01.123456+01:00 host app[17]: time: 5 ms",
             "2026-11-27T12:00:01Z app[17]: time: 5 ms",
+            "- time: 5 ms",
+            "  * time: 5 ms",
+            "• time: 5 ms",
+            "[INFO]  - time: 5 ms",
         ] {
             assert_eq!(without_prefix(line), "time: 5 ms", "{line}");
         }
@@ -173,6 +194,10 @@ mod tests {
             "at 12:00:01 time: 5 ms",
             "1.2.3: 5 ms",
             "info about time: 5 ms",
+            "- 5 ms",
+            "-time: 5 ms",
+            "**time**: 5 ms",
+            "--- time",
             "",
             "[",
         ] {

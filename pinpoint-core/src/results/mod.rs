@@ -58,6 +58,7 @@ mod pytest_durations;
 mod reading;
 mod recognize;
 mod repair;
+mod sentences;
 mod tables;
 mod talos;
 #[cfg(test)]

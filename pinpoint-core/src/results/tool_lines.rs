@@ -56,7 +56,7 @@ const OWN: [&str; 59] = [
     r"^Frequency[:=]\d",
     r"^Time Elapsed \d\d:",
     // nanobench.
-    r"^\* CPU frequency scaling enabled: ",
+    r"^(\* )?CPU frequency scaling enabled: ",
     r"^(ratio [\d.]+x, )?95% CI \[",
     // YCSB.
     r"(^|\s)\d+ sec: \d+ operations; ",
