@@ -1,14 +1,14 @@
-//! Tables with units in their header: CSV, and Markdown.
+//! Tables with units: CSV, Markdown, and columns with tabs or two blanks between them.
 //!
 //! ```text
-//! name,time (ms)              | name | mean [ms] | max [ms] |
-//! sort,12.5                   | ---- | --------: | -------: |
-//!                             | sort | 1.5 ± 0.1 |      2.1 |
+//! name,time (ms)       | name | mean [ms] | max [ms] |       name    time    memory
+//! sort,12.5            | ---- | --------: | -------: |       ------  ------  ------
+//!                      | sort | 1.5 ± 0.1 |      2.1 |       sort    12 ms   3 MB
 //! ```
 //!
 //! A row is named by its only cell of words, and each of its charts by the column as well, if more
-//! than one has a unit. Columns without one are not read. Without a unit in the header, nothing
-//! says that a row of numbers is one of measurements.
+//! than one has a unit. A unit stands in the header, or in the cell but for CSV, where prose looks
+//! alike. Cells without one are not read: nothing says that they are measurements.
 
 use super::number::{self, Number, Printed};
 use crate::unit::is_measure;
@@ -70,25 +70,39 @@ struct Header<'a> {
 
 impl<'a> Header<'a> {
     fn new(line: &'a str, index: usize) -> Option<Self> {
-        let separator = if line.starts_with('|') { '|' } else { ',' };
-        if !line.contains(separator) {
-            return None;
-        }
-        let columns: Vec<_> = split(line, separator).map(with_unit).collect();
-        let is_name = |(name, _): &(&str, _)| name.starts_with(char::is_alphabetic);
-        let has_unit = columns.iter().any(|(_, unit)| unit.is_some());
-        (columns.len() > 1 && has_unit && columns.iter().all(is_name)).then(|| Self {
-            separator,
-            columns,
-            lines: vec![index],
+        let separators = match line.starts_with('|') {
+            true => &['|'][..],
+            false => &[',', '\t', BLANKS],
+        };
+        // Most lines of a log have none, and are skipped.
+        let is_in_line = |separator: &&char| match **separator {
+            BLANKS => line.contains("  "),
+            separator => line.contains(separator),
+        };
+        separators.iter().filter(is_in_line).find_map(|separator| {
+            let columns: Vec<_> = split(line, *separator).map(with_unit).collect();
+            let is_name = |(name, _): &(&str, _)| name.starts_with(char::is_alphabetic);
+            let has_unit = columns.iter().any(|(_, unit)| unit.is_some());
+            let is_header =
+                columns.len() > 1 && columns.iter().all(is_name) && (has_unit || *separator != ',');
+            is_header.then(|| Self {
+                separator: *separator,
+                columns,
+                lines: vec![index],
+            })
         })
     }
 
-    /// Returns true for the line below a header of Markdown.
+    /// Returns true for the line below a header.
     fn is_rule(&self, line: &str) -> bool {
-        self.separator == '|'
-            && line.contains('-')
-            && line.chars().all(|it| matches!(it, '|' | '-' | ':' | ' '))
+        match self.separator {
+            '|' => line.contains('-') && line.chars().all(|it| matches!(it, '|' | '-' | ':' | ' ')),
+            ',' => false,
+            _ => {
+                let is_rule = |it| matches!(it, '-' | '=' | '─' | '═' | '+' | ' ' | '\t');
+                !line.is_empty() && line.chars().all(is_rule)
+            }
+        }
     }
 
     /// The values of a row, if it is one.
@@ -100,40 +114,62 @@ impl<'a> Header<'a> {
         if cells.len() != self.columns.len() {
             return None;
         }
-        let with_names = || cells.iter().zip(&self.columns);
-        let mut words = with_names()
-            .filter(|(cell, (_, unit))| unit.is_none() && cell.contains(char::is_alphabetic));
-        let name = words.next()?.0;
+        let measure = |cell| measure(cell).filter(|_| self.separator != ',');
+        let measured: Vec<_> = (cells.iter().zip(&self.columns))
+            .filter_map(|(cell, (column, unit))| {
+                let (value, unit) = match (measure(cell), unit) {
+                    (Some(measure), _) => measure,
+                    (None, Some(unit)) => (value_of(cell), *unit),
+                    (None, None) => return None,
+                };
+                Some((*column, *cell, value, unit))
+            })
+            .collect();
+        let mut words = (cells.iter().zip(&self.columns)).filter(|(cell, (_, unit))| {
+            unit.is_none() && measure(cell).is_none() && cell.contains(char::is_alphabetic)
+        });
+        let name = *words.next()?.0;
         // Two columns of words: either may tell the rows apart.
         if name.is_empty() || words.next().is_some() {
             return None;
         }
-        let measured = self
-            .columns
-            .iter()
-            .filter(|(_, unit)| unit.is_some())
-            .count();
-        let measured = measured > 1;
-        let values = with_names().filter_map(|(cell, (column, unit))| {
-            let text = value_of(cell);
-            Some(Cell {
-                name: match measured {
-                    true => format!("{name} {column}"),
-                    false => (*name).to_owned(),
+        // Among them those that are not finite.
+        let has_number = (measured.iter()).any(|(_, _, value, _)| number::printed(value).is_some());
+        let is_one = measured.len() == 1;
+        let cells = measured
+            .into_iter()
+            .map(|(column, text, value, unit)| Cell {
+                name: match is_one {
+                    true => name.to_owned(),
+                    false => format!("{name} {column}"),
                 },
-                value: match number::printed(text) {
+                value: match number::printed(value) {
                     Some(Printed::Sure(Number::Finite(value))) => Some(value),
                     _ => None,
                 },
-                text: cell,
-                unit: (*unit)?,
-            })
-        });
-        let values: Vec<Cell> = values.collect();
-        // Among them those that are not finite.
-        let is_number = |cell: &Cell| number::printed(value_of(cell.text)).is_some();
-        values.iter().any(is_number).then_some(values)
+                text,
+                unit,
+            });
+        has_number.then(|| cells.collect())
     }
+}
+
+/// The separator of columns that are two blanks or more apart.
+const BLANKS: char = ' ';
+
+/// The number and the unit of a cell: `12.5 ms`, `12.5ms`, `12.5 ± 0.1 ms`. A percentage is seldom
+/// what is measured.
+fn measure(cell: &str) -> Option<(&str, &str)> {
+    let mut words = value_of(cell).split_whitespace();
+    let word = words.next()?;
+    let (value, unit) = match (number::split_unit(word), words.next()) {
+        (Some(split), None) => split,
+        (None, Some(unit)) => (word, unit),
+        (None, None) if cell.contains('±') => (word, cell.split_whitespace().last()?),
+        _ => return None,
+    };
+    let is_measure = unit != "%" && is_measure(unit) && number::printed(value).is_some();
+    (is_measure && words.next().is_none()).then_some((value, unit))
 }
 
 /// The value of a cell without its deviation: 1.5 of `1.5 ± 0.1`.
@@ -146,8 +182,13 @@ fn split(line: &str, separator: char) -> impl Iterator<Item = &str> {
         '|' => line.trim_matches('|'),
         _ => line,
     };
-    line.split(separator)
-        .map(|cell| cell.trim().trim_matches(['"', '`', '*']))
+    let cells: Vec<&str> = match separator {
+        BLANKS => (line.split("  "))
+            .filter(|cell| !cell.trim().is_empty())
+            .collect(),
+        _ => line.split(separator).collect(),
+    };
+    (cells.into_iter()).map(|cell| cell.trim().trim_matches(['"', '`', '*']))
 }
 
 /// The name of a column and its unit: `time (ms)`, `Mean [ms]`, `time_ms`.
@@ -196,6 +237,20 @@ mod tests {
                 ("sort 5 Max".to_owned(), None, "s"),
             ]
         );
+        for text in [
+            "Name      Time\n---       ---\nsort      12.5 ms\n",
+            "Name\tn\tTime\nsort\t5\t12.5ms\n",
+            "| name | time |\n|--|--|\n| sort | 12.5 ± 0.1 ms |\n",
+        ] {
+            assert_eq!(values(text), sort(12.5), "{text}");
+        }
+        assert_eq!(
+            values("Name     Time     CPU  Memory\nsort  12.5 ms     95%    3 MB\n"),
+            [
+                ("sort Time".to_owned(), Some(12.5), "ms"),
+                ("sort Memory".to_owned(), Some(3.0), "MB"),
+            ]
+        );
         let lines: Vec<usize> = (rows("name,time_ms\nsort,1\nsort,2\nend\n").iter())
             .map(|row| row.index)
             .collect();
@@ -213,6 +268,10 @@ mod tests {
             "name,time (ms)\n5,12.5\n",
             "| name | time (ms) |\n| sort | 12.5 |\n",
             "| sort | 12.5 | 13.5 |\n",
+            "name,time\nsort,12.5 ms\n",
+            "Name  Time\nsort  12.5\n",
+            "Name  Time\nsort  fast  12.5 ms\n",
+            "we sorted  and slept\n5  12.5 ms\n",
             "we sorted, in all (ms)\nand then, we slept\n",
         ] {
             assert_eq!(rows(text), [], "{text}");
