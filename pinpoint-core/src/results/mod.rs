@@ -36,6 +36,7 @@ mod jmh;
 mod json;
 mod json_numbers;
 mod libtest;
+mod line_tools;
 mod lines;
 mod log_prefix;
 mod not_a_number;
@@ -69,6 +70,7 @@ pub use find::{
 };
 pub use format::{Format, Output};
 pub use json::JsonPointer;
+pub use line_tools::LineTool;
 pub use pattern::LinePattern;
 pub use pinpoint_document::OutputPosition;
 pub use reading::Reading;

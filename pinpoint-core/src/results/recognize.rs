@@ -11,7 +11,7 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 use super::{
-    Format, asv, benchmark_dotnet, benchmark_ips, benchmark_js, catch2, catch2_console,
+    Format, LineTool, asv, benchmark_dotnet, benchmark_ips, benchmark_js, catch2, catch2_console,
     criterion_console, divan, go_benchmark, google_benchmark_console, google_benchmark_csv,
     hyperfine_console, libtest, lines, not_a_number, perf_stat, pytest_benchmark_console,
     pytest_durations, talos, text, tinybench, vitest, ycsb,
@@ -33,6 +33,8 @@ pub(super) fn recognize(output: &[u8]) -> Option<Format> {
             .iter()
             .find(|(_, recognize)| recognize(&text))
             .map(|(format, _)| format.clone())
+            .or_else(|| LineTool::recognize(&text).map(Format::LineTool))
+            .or_else(|| lines::recognize(&text).then_some(Format::Lines))
     }
 }
 
@@ -41,7 +43,7 @@ type Recognize = fn(&str) -> bool;
 
 /// Formats that are recognized by a line, in the order in which they are tried: the tables of tools
 /// have lines that others would take for theirs.
-const BY_LINES: [(Format, Recognize); 19] = [
+const BY_LINES: [(Format, Recognize); 18] = [
     (Format::GoBenchmark, go_benchmark::recognize),
     (Format::HyperfineConsole, hyperfine_console::recognize),
     (Format::CriterionConsole, criterion_console::recognize),
@@ -66,7 +68,6 @@ const BY_LINES: [(Format, Recognize); 19] = [
         Format::GoogleBenchmarkConsole,
         google_benchmark_console::recognize,
     ),
-    (Format::Lines, lines::recognize),
 ];
 
 /// Looks at a JSON document until its format is known.
