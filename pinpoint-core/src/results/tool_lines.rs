@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use regex::RegexSet;
 
 /// The patterns of such lines, without the blanks around them.
-const OWN: [&str; 57] = [
+const OWN: [&str; 59] = [
     // Cargo and Rust's test harness.
     r"^Finished .*target\(s\) in \S+( \S+)?$",
     r"^Downloaded \d+ crates? \(.*\) in \S+",
@@ -55,6 +55,9 @@ const OWN: [&str; 57] = [
     r"^(Error\s+: Half of|Allocated\s+: Allocated) ",
     r"^Frequency[:=]\d",
     r"^Time Elapsed \d\d:",
+    // nanobench.
+    r"^\* CPU frequency scaling enabled: ",
+    r"^(ratio [\d.]+x, )?95% CI \[",
     // YCSB.
     r"(^|\s)\d+ sec: \d+ operations; ",
     // Names of machines.

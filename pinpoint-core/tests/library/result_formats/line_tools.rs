@@ -12,12 +12,32 @@ fn every_tool_has_a_sample() {
 #[test]
 fn dump() {
     for (name, format_name) in FILES {
-        if format_name.parse::<Format>().is_ok_and(|it| matches!(it, Format::LineTool(_))) {
+        if format_name
+            .parse::<Format>()
+            .is_ok_and(|it| matches!(it, Format::LineTool(_)))
+        {
             let reading = format(format_name).read_with_failures(file(name).as_bytes());
-            let Ok(reading) = reading else { println!("## {name} {reading:?}"); continue };
-            println!("## {name} only={:?} failed={:?} remarks={:?}", reading.only_measure(&format(format_name)), reading.failed, reading.remarks);
-            for (chart, series) in &reading.charts { println!("   {chart:?} {:?} {:?} {:?}", series.values, series.unit, series.direction); }
-            println!("   recognized {:?} unread {:?}", Format::recognize(file(name).as_bytes()), unread_values(file(name).as_bytes(), Some(&format(format_name))));
+            let Ok(reading) = reading else {
+                println!("## {name} {reading:?}");
+                continue;
+            };
+            println!(
+                "## {name} only={:?} failed={:?} remarks={:?}",
+                reading.only_measure(&format(format_name)),
+                reading.failed,
+                reading.remarks
+            );
+            for (chart, series) in &reading.charts {
+                println!(
+                    "   {chart:?} {:?} {:?} {:?}",
+                    series.values, series.unit, series.direction
+                );
+            }
+            println!(
+                "   recognized {:?} unread {:?}",
+                Format::recognize(file(name).as_bytes()),
+                unread_values(file(name).as_bytes(), Some(&format(format_name)))
+            );
         }
     }
 }
