@@ -141,9 +141,9 @@ impl Charts {
         self.headline = Some(chart.to_owned());
     }
 
-    /// Returns true if the chart has values.
+    /// Returns true if the chart has values and did not fail.
     pub(super) fn has(&self, chart: &str) -> bool {
-        self.series.contains_key(chart)
+        self.series.contains_key(chart) && !self.failed.contains_key(chart)
     }
 
     /// Returns true if any chart has values and did not fail.
