@@ -346,7 +346,9 @@ fn read(
     let failure = match asked.charts {
         ChartChoice::Named(chart) => reading.failed.get_key_value(chart),
         // Of several that have values, one has to be named first.
-        ChartChoice::Only if reading.charts.len() < 2 => reading.failed.first_key_value(),
+        ChartChoice::Only if reading.charts.len() < 2 && reading.headline.is_none() => {
+            reading.failed.first_key_value()
+        }
         ChartChoice::Only => None,
         ChartChoice::Every => None,
     };
@@ -376,12 +378,12 @@ fn read(
             let others: Vec<String> = others.cloned().collect();
             if !others.is_empty() {
                 remarks.push(format!(
-                    "`{chart}` was compared, and {} not: {} taken for a count or a setting",
+                    "`{chart}` was compared, and {} not: {}",
                     listed(&others),
-                    if others.len() == 1 {
-                        "it was"
-                    } else {
-                        "they were"
+                    match (&reading.headline, others.len()) {
+                        (Some(_), _) => "it is the result by which the tool is known",
+                        (None, 1) => "it was taken for a count or a setting",
+                        (None, _) => "they were taken for a count or a setting",
                     }
                 ));
             }

@@ -42,6 +42,7 @@ mod jmh_console;
 mod json;
 mod json_numbers;
 mod libtest;
+mod line_tools;
 mod lines;
 mod log_prefix;
 mod many_charts;
@@ -52,9 +53,12 @@ mod only_measure;
 mod pairs;
 mod pattern;
 mod perf_stat;
+mod perf_stat_records;
 mod pytest_benchmark;
 mod pytest_benchmark_console;
 mod pytest_durations;
+mod quoted_number;
+mod read_hint;
 mod reading;
 mod recognize;
 mod repair;
@@ -67,6 +71,7 @@ mod text;
 mod tinybench;
 mod tool_lines;
 mod unread;
+mod unread_line;
 mod vitest;
 mod ycsb;
 
@@ -81,10 +86,12 @@ pub use find::{
 };
 pub use format::{Format, Output};
 pub use json::JsonPointer;
+pub use line_tools::LineTool;
 pub use pattern::LinePattern;
 pub use pinpoint_document::OutputPosition;
+pub use read_hint::ReadHint;
 pub use reading::Reading;
-pub use unread::{ReadHint, UnreadValue, unread_values};
+pub use unread::{UnreadValue, unread_values};
 
 /// The name of a value when neither the format nor the output gives one.
 const UNNAMED: &str = "value";
