@@ -33,7 +33,10 @@ class NotAvailable(Exception):
 
 @dataclass
 class Outcome:
-    """The answer of one search: `found`, `refused`, `wrong` or `not available`, and details."""
+    """The answer of one search, and details.
+
+    `found`, `refused`, `wrong`, `not available`, or `not searched` with --outputs-only.
+    """
 
     verdict: str
     detail: str = ""
@@ -130,6 +133,7 @@ def search(tool: Tool, commits, repository: Path, environment, arguments) -> Out
     # The state directory and the form of the answer are no options of the search.
     environment = {**environment, "PINPOINT_STATE_DIR": str(repository.parent / "state")}
     command = [str(arguments.pinpoint), "bisect", "--output", "json", "--quiet"]
+    # What follows is all that a user types.
     command += [commits[0], commits[-1], "--", *tool.command]
     process = subprocess.Popen(
         command, cwd=repository, env=environment, stdin=subprocess.DEVNULL,
@@ -161,7 +165,7 @@ def judge(code: int, output: str, errors: str, culprit: str) -> Outcome:
 
 def commits_in(culprits) -> list[str]:
     """The full hashes of the culprits of a result."""
-    return [culprit["revision"] for culprit in culprits]
+    return [culprit["blamed"]["git_hash"] for culprit in culprits]
 
 
 def metric_of(result) -> str:
@@ -182,7 +186,7 @@ def matrix_of_one(tool: Tool, arguments) -> Outcome:
             arguments.outputs.mkdir(parents=True, exist_ok=True)
             save_output(tool, scratch / "repository", environment, arguments.outputs)
         if arguments.outputs_only:
-            return Outcome("found", "not searched")
+            return Outcome("not searched")
         return search(tool, commits, scratch / "repository", environment, arguments)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
@@ -217,6 +221,8 @@ def main() -> int:
               flush=True)
         if outcome.verdict == "found":
             passed += 1
+        elif outcome.verdict == "not searched":
+            skipped += 1
         elif outcome.verdict == "not available" and tool.optional:
             print(f"{'':18} optional: {tool.optional}")
             skipped += 1
