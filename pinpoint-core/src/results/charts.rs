@@ -19,6 +19,7 @@ pub(super) struct Charts {
     fault: Option<ReadError>,
     lines: ReadLines,
     remarks: Vec<String>,
+    headline: Option<String>,
 }
 
 impl Charts {
@@ -135,6 +136,11 @@ impl Charts {
         self.remarks.push(remark);
     }
 
+    /// Notes the chart that is the tool's own result.
+    pub(super) fn headline(&mut self, chart: &str) {
+        self.headline = Some(chart.to_owned());
+    }
+
     /// Returns true if the chart has values.
     pub(super) fn has(&self, chart: &str) -> bool {
         self.series.contains_key(chart)
@@ -178,6 +184,7 @@ impl Charts {
             charts: self.series,
             failed: self.failed,
             remarks: self.remarks,
+            headline: self.headline,
             lines: self.lines,
         })
     }

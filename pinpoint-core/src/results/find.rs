@@ -376,12 +376,12 @@ fn read(
             let others: Vec<String> = others.cloned().collect();
             if !others.is_empty() {
                 remarks.push(format!(
-                    "`{chart}` was compared, and {} not: {} taken for a count or a setting",
+                    "`{chart}` was compared, and {} not: {}",
                     listed(&others),
-                    if others.len() == 1 {
-                        "it was"
-                    } else {
-                        "they were"
+                    match (&reading.headline, others.len()) {
+                        (Some(_), _) => "it is the result by which the tool is known",
+                        (None, 1) => "it was taken for a count or a setting",
+                        (None, _) => "they were taken for a count or a setting",
                     }
                 ));
             }

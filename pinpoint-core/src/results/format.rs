@@ -9,12 +9,12 @@ use serde::{Deserialize, Serialize};
 
 use super::repair::Repaired;
 use super::{
-    FormatError, JsonPointer, LinePattern, ReadError, Reading, asv, bencher, benchmark_dotnet,
-    benchmark_dotnet_json, benchmark_ips, benchmark_js, catch2, catch2_console, chromium,
-    chromium_by_name, criterion, criterion_console, divan, github_action_benchmark, go_benchmark,
-    go_test_json, google_benchmark, google_benchmark_console, google_benchmark_csv, gungraun,
-    hyperfine, hyperfine_console, is_criterion_result, jmh, jmh_console, json, libtest, lines,
-    nanobench, not_a_number, pattern, perf_stat, pytest_benchmark, pytest_benchmark_console,
+    FormatError, JsonPointer, LinePattern, LineTool, ReadError, Reading, asv, bencher,
+    benchmark_dotnet, benchmark_dotnet_json, benchmark_ips, benchmark_js, catch2, catch2_console,
+    chromium, chromium_by_name, criterion, criterion_console, divan, github_action_benchmark,
+    go_benchmark, go_test_json, google_benchmark, google_benchmark_console, google_benchmark_csv,
+    gungraun, hyperfine, hyperfine_console, is_criterion_result, jmh, jmh_console, json, libtest,
+    lines, nanobench, not_a_number, pattern, perf_stat, pytest_benchmark, pytest_benchmark_console,
     pytest_durations, recognize, repair, talos, text, tinybench, vitest, ycsb,
 };
 use crate::Series;
@@ -171,6 +171,8 @@ pub enum Format {
     Ycsb,
     /// `talos`: the `PERFHERDER_DATA` or `TALOSDATA` lines of a log of Mozilla's.
     Talos,
+    /// A tool that prints its results on lines of their own, by its name: `wrk`, `pgbench`.
+    LineTool(LineTool),
 }
 
 /// The formats that need only a name.
@@ -332,6 +334,7 @@ impl Format {
                 google_benchmark_csv::read(&text::lines(content))
             }
             (Self::Ycsb, Output::File(content)) => ycsb::read(&text::lines(content)),
+            (Self::LineTool(tool), Output::File(content)) => tool.read(&text::lines(content)),
             (Self::Catch2, Output::File(content)) => catch2::read(&text::document(content)?),
             (Self::Json(pointer), Output::File(content)) => {
                 json::read(pointer, &document(content)?)
@@ -409,6 +412,9 @@ impl FromStr for Format {
         if let Some((format, _)) = NAMES.iter().find(|(_, name)| *name == text) {
             return Ok(format.clone());
         }
+        if let Some(tool) = LineTool::named(text) {
+            return Ok(Self::LineTool(tool));
+        }
         match text.split_once(':') {
             Some(("json", pointer)) => pointer.parse().map(Self::Json),
             Some(("regex", pattern)) => pattern.parse().map(Self::Regex),
@@ -422,6 +428,7 @@ impl fmt::Display for Format {
         match self {
             Self::Json(pointer) => write!(formatter, "json:{pointer}"),
             Self::Regex(pattern) => write!(formatter, "regex:{pattern}"),
+            Self::LineTool(tool) => formatter.write_str(tool.name()),
             plain => {
                 let name = NAMES.iter().find(|(format, _)| format == plain);
                 formatter.write_str(name.map_or("", |(_, name)| name))

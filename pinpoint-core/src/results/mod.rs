@@ -42,6 +42,7 @@ mod jmh_console;
 mod json;
 mod json_numbers;
 mod libtest;
+mod line_tools;
 mod lines;
 mod log_prefix;
 mod many_charts;
@@ -80,6 +81,7 @@ pub use find::{
 };
 pub use format::{Format, Output};
 pub use json::JsonPointer;
+pub use line_tools::LineTool;
 pub use pattern::LinePattern;
 pub use pinpoint_document::OutputPosition;
 pub use reading::Reading;

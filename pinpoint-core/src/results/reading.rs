@@ -18,6 +18,8 @@ pub struct Reading {
     /// Remarks on the charts for the answer: a sentence each, without its period.
     pub remarks: Vec<String>,
     pub(super) lines: ReadLines,
+    /// The chart that is the tool's own result, beside others.
+    pub(super) headline: Option<String>,
 }
 
 /// The lines of a text that a reader looked at, by their indices from 0, in their order.

@@ -11,8 +11,8 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 use super::{
-    Format, asv, bencher, benchmark_dotnet, benchmark_ips, benchmark_js, catch2, catch2_console,
-    criterion_console, divan, go_benchmark, go_test_json, google_benchmark_console,
+    Format, LineTool, asv, bencher, benchmark_dotnet, benchmark_ips, benchmark_js, catch2,
+    catch2_console, criterion_console, divan, go_benchmark, go_test_json, google_benchmark_console,
     google_benchmark_csv, gungraun, hyperfine_console, jmh_console, libtest, lines, nanobench,
     not_a_number, perf_stat, pytest_benchmark_console, pytest_durations, repair, talos, text,
     tinybench, vitest, ycsb,
@@ -33,6 +33,9 @@ pub(super) fn recognize(output: &[u8]) -> Option<Format> {
         let mut by_lines = BY_LINES.iter();
         let format = by_lines.find(|(_, recognize)| recognize(&text));
         let format = format.map(|(format, _)| format.clone());
+        let format = format
+            .or_else(|| LineTool::recognize(&text).map(Format::LineTool))
+            .or_else(|| lines::recognize(&text).then_some(Format::Lines));
         // A document between the lines of a log, which may have measures.
         let is_log = matches!(format, None | Some(Format::Lines));
         let repaired = is_log.then(|| repair::repaired(output)).flatten();
@@ -47,7 +50,7 @@ type Recognize = fn(&str) -> bool;
 
 /// Formats that are recognized by a line, in the order in which they are tried: the tables of tools
 /// have lines that others would take for theirs.
-const BY_LINES: [(Format, Recognize); 23] = [
+static BY_LINES: [(Format, Recognize); 22] = [
     (Format::GoBenchmark, go_benchmark::recognize),
     (Format::GoTestJson, go_test_json::recognize),
     (Format::JmhConsole, jmh_console::recognize),
@@ -76,7 +79,6 @@ const BY_LINES: [(Format, Recognize); 23] = [
         Format::GoogleBenchmarkConsole,
         google_benchmark_console::recognize,
     ),
-    (Format::Lines, lines::recognize),
 ];
 
 /// Looks at a JSON document until its format is known.

@@ -103,6 +103,10 @@ fn without_escapes(text: &str) -> String {
                 // A sequence without an end must not swallow the next line.
                 while let Some(next) = characters.next_if(|next| *next != '\n') {
                     if ('\u{40}'..='\u{7e}').contains(&next) {
+                        // Back to the beginning of the line, to write over it.
+                        if next == 'G' {
+                            plain.push('\r');
+                        }
                         break;
                     }
                 }
@@ -161,6 +165,7 @@ mod tests {
             ),
             ("\u{1b}(Btime: 5\u{1b}", "time: 5"),
             ("cut \u{1b}[3\ntime: 5", "cut \ntime: 5"),
+            ("3 %\u{1b}[0Gtime: 5", "3 %\rtime: 5"),
         ] {
             assert_eq!(lines(colored.as_bytes()), plain);
         }

@@ -5,13 +5,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use pinpoint_core::results::{
-    Format, OutputPosition, ReadError, is_criterion_result, unread_values,
+    Format, LineTool, OutputPosition, ReadError, is_criterion_result, unread_values,
 };
 use pinpoint_core::{Aggregate, Direction, Series};
 use proptest::prelude::*;
 
 mod consoles;
 mod damaged;
+mod line_tools;
 mod recognized;
 mod spoiled;
 mod whole;
@@ -19,7 +20,7 @@ mod whole_consoles;
 mod whole_exchange;
 
 /// The files, each with its format.
-const FILES: [(&str, &str); 42] = [
+const FILES: [(&str, &str); 60] = [
     ("hyperfine.json", "hyperfine"),
     ("google-benchmark-1.7.json", "gbench"),
     ("google-benchmark-1.9.json", "gbench"),
@@ -62,6 +63,24 @@ const FILES: [(&str, &str); 42] = [
     ("perf-stat.txt", "perf-stat"),
     ("google-benchmark-1.7.csv", "gbench-csv"),
     ("ycsb.txt", "ycsb"),
+    ("mitata-0.1.txt", "mitata"),
+    ("mitata-1.txt", "mitata"),
+    ("pyperf.txt", "pyperf"),
+    ("phpbench.txt", "phpbench"),
+    ("k6.txt", "k6"),
+    ("k6-1.txt", "k6"),
+    ("wrk.txt", "wrk"),
+    ("wrk-latency.txt", "wrk"),
+    ("ab.txt", "ab"),
+    ("sysbench.txt", "sysbench"),
+    ("pgbench.txt", "pgbench"),
+    ("pgbench-statements.txt", "pgbench"),
+    ("fio.txt", "fio"),
+    ("iperf3.txt", "iperf3"),
+    ("iperf3-udp.txt", "iperf3"),
+    ("gnu-time.txt", "gnu-time"),
+    ("shell-time.txt", "shell-time"),
+    ("shell-time-zsh.txt", "shell-time"),
 ];
 
 fn folder() -> PathBuf {
