@@ -23,8 +23,10 @@ class Tool:
     system: dict[str, str] = field(default_factory=dict)
     # Packages of PyPI, with their versions.
     python: list[str] = field(default_factory=list)
-    # The command whose output names the tool's version.
-    version: list[str] = field(default_factory=list)
+    # Programs of crates.io, each as `NAME@VERSION`, which are compiled.
+    cargo: list[str] = field(default_factory=list)
+    # The tool's version, or the command that prints it in its first line.
+    version: str | list[str] = ""
     # Where set, the reason why the matrix passes without this tool.
     optional: str = ""
 
@@ -69,7 +71,9 @@ def cargo(dependencies: str, bench: str) -> dict[str, str]:
     """The files of a crate with one benchmark."""
     return {
         "Cargo.toml": '[package]\nname = "project"\nversion = "0.1.0"\nedition = "2021"\n\n'
-        "[lib]\nbench = false\n\n" + dependencies,
+        "[lib]\nbench = false\n\n" + dependencies
+        # Each commit compiles them anew, and they are not what is measured.
+        + '\n[profile.bench.package."*"]\nopt-level = 0\n',
         "src/lib.rs": RUST_WORK,
         "benches/bench.rs": bench,
         ".gitignore": "/target\nCargo.lock\n",
@@ -96,7 +100,8 @@ POM = """<project xmlns="http://maven.apache.org/POM/4.0.0">
   <modelVersion>4.0.0</modelVersion>
   <groupId>org.example</groupId><artifactId>project</artifactId><version>1</version>
   <properties>
-    <maven.compiler.release>17</maven.compiler.release>
+    <maven.compiler.source>17</maven.compiler.source>
+    <maven.compiler.target>17</maven.compiler.target>
     <project.build.sourceEncoding>UTF-8</project.build.sourceEncoding>
   </properties>
   <dependencies>
@@ -214,7 +219,7 @@ func BenchmarkWork(b *testing.B) {
     Tool(
         name="criterion",
         files=cargo(
-            '[dev-dependencies.criterion]\nversion = "=0.5.1"\ndefault-features = false\n'
+            '[dev-dependencies.criterion]\nversion = "=0.8.2"\ndefault-features = false\n'
             'features = ["cargo_bench_support"]\n' + HARNESS,
             """use criterion::{criterion_group, criterion_main, Criterion};
 
@@ -233,7 +238,7 @@ criterion_main!(benches);
         command=["cargo", "bench"],
         work=20_000,
         programs=CARGO,
-        version=["cargo", "info", "criterion@0.5.1"],
+        version="0.8.2",
     ),
     Tool(
         name="divan",
@@ -245,7 +250,7 @@ criterion_main!(benches);
         command=["cargo", "bench"],
         work=20_000,
         programs=CARGO,
-        version=["cargo", "info", "divan@0.1.21"],
+        version="0.1.21",
     ),
     Tool(
         name="google-benchmark",
@@ -285,6 +290,24 @@ TEST_CASE("speed") {
         version=["dpkg-query", "--show", "catch2"],
     ),
     Tool(
+        name="nanobench",
+        files={
+            "bench.cc": "#define ANKERL_NANOBENCH_IMPLEMENT\n#include <nanobench.h>\n" + C_WORK + """
+int main() {
+    ankerl::nanobench::Bench().run("work", [] { ankerl::nanobench::doNotOptimizeAway(work()); });
+}
+""",
+            "Makefile": "bench: bench.cc\n\t$(CXX) -O1 -o $@ $<\n",
+            ".gitignore": "bench\n",
+        },
+        command=built("./bench"),
+        work=20_000,
+        programs=COMPILER,
+        system={"/usr/local/include/nanobench.h": ""},
+        version="4.6.0",
+        optional="it is a header that no registry has; put it into /usr/local/include",
+    ),
+    Tool(
         name="pytest-benchmark",
         files={
             "work.py": PYTHON_WORK,
@@ -293,8 +316,8 @@ TEST_CASE("speed") {
         command=["python3", "-m", "pytest"],
         work=20_000,
         programs={"python3": "python3"},
-        python=["pytest==8.4.2", "pytest-benchmark==5.1.0"],
-        version=["python3", "-m", "pip", "show", "pytest-benchmark"],
+        python=["pytest==9.2.0", "pytest-benchmark==5.3.1"],
+        version="5.3.1",
     ),
     Tool(
         name="pyperf",
@@ -306,8 +329,8 @@ TEST_CASE("speed") {
         command=["python3", "bench.py", "--fast"],
         work=20_000,
         programs={"python3": "python3"},
-        python=["pyperf==2.9.0"],
-        version=["python3", "-m", "pip", "show", "pyperf"],
+        python=["pyperf==2.11.0"],
+        version="2.11.0",
     ),
     Tool(
         name="asv",
@@ -321,8 +344,8 @@ TEST_CASE("speed") {
         command=["sh", "-c", "asv machine --yes >/dev/null && asv run --python=same --quick"],
         work=200_000,
         programs={"python3": "python3"},
-        python=["asv==0.6.4"],
-        version=["asv", "--version"],
+        python=["asv==0.6.6"],
+        version="0.6.6",
     ),
     Tool(
         name="jmh",
@@ -333,13 +356,13 @@ TEST_CASE("speed") {
         },
         command=["sh", "-c", "mvn -q package && java -jar target/benchmarks.jar"],
         work=20_000,
-        programs={"mvn": "maven", "java": "default-jdk"},
-        version=["java", "-version"],
+        programs={"mvn": "maven", "javac": "default-jdk"},
+        version="1.37",
     ),
     Tool(
         name="vitest",
         files=node(
-            '"vitest": "3.2.4"',
+            '"vitest": "4.1.12"',
             "work.bench.js",
             "import { bench } from 'vitest';\nimport { work } from './work.js';\n\n"
             "bench('work', () => { work(); }, { time: 300 });\n",
@@ -348,12 +371,12 @@ TEST_CASE("speed") {
         command=["sh", "-c", f"{NPM} && npm run bench"],
         work=100_000,
         programs=NODE,
-        version=["node", "--version"],
+        version="4.1.12",
     ),
     Tool(
         name="tinybench",
         files=node(
-            '"tinybench": "4.1.0"',
+            '"tinybench": "6.2.5"',
             "bench.js",
             "import { Bench } from 'tinybench';\nimport { work } from './work.js';\n\n"
             "const bench = new Bench({ time: 300 });\nbench.add('work', () => { work(); });\n"
@@ -363,7 +386,7 @@ TEST_CASE("speed") {
         command=["sh", "-c", f"{NPM} && npm run bench"],
         work=100_000,
         programs=NODE,
-        version=["node", "--version"],
+        version="6.2.5",
     ),
     Tool(
         name="mitata",
@@ -377,7 +400,7 @@ TEST_CASE("speed") {
         command=["sh", "-c", f"{NPM} && npm run bench"],
         work=100_000,
         programs=NODE,
-        version=["node", "--version"],
+        version="1.0.34",
     ),
     Tool(
         name="benchmark.js",
@@ -392,7 +415,7 @@ TEST_CASE("speed") {
         command=["sh", "-c", f"{NPM} && npm run bench"],
         work=100_000,
         programs=NODE,
-        version=["node", "--version"],
+        version="2.1.4",
     ),
     Tool(
         name="benchmark-ips",
@@ -444,7 +467,7 @@ end
     Tool(
         name="gungraun",
         files=cargo(
-            '[dev-dependencies]\ngungraun = "=0.17.0"\n' + HARNESS,
+            '[dev-dependencies]\ngungraun = "=0.20.0"\n' + HARNESS,
             """use gungraun::{library_benchmark, library_benchmark_group, main};
 
 #[library_benchmark]
@@ -457,9 +480,9 @@ main!(library_benchmark_groups = all);
         ),
         command=["cargo", "bench"],
         work=20_000,
-        programs={**CARGO, "valgrind": "valgrind", "gungraun-runner": ""},
-        version=["gungraun-runner", "--version"],
-        optional="its runner is a program that `cargo install gungraun-runner` compiles",
+        programs={**CARGO, "valgrind": "valgrind"},
+        cargo=["gungraun-runner@0.20.0"],
+        version="0.20.0",
     ),
     Tool(
         name="phpbench",

@@ -75,6 +75,11 @@ def install(tool: Tool, cache: Path) -> dict[str, str]:
     environment = dict(os.environ)
     # An absolute one would hold the builds of all commits.
     environment.pop("CARGO_TARGET_DIR", None)
+    for crate in tool.cargo:
+        root = cache / crate
+        if not (root / "bin").exists():
+            run(["cargo", "install", "--quiet", "--locked", "--root", str(root), crate])
+        environment["PATH"] = f"{root}/bin:{environment['PATH']}"
     if tool.python:
         # The packages are part of the name, so that another version is another environment.
         venv = cache / "-".join(["venv", *tool.python])
@@ -112,17 +117,24 @@ def make_repository(tool: Tool, repository: Path, slowdown: float) -> list[str]:
     return commits
 
 
+def version_of(tool: Tool, environment) -> str:
+    """The tool's version, as the entry or the tool itself says it."""
+    if isinstance(tool.version, str):
+        return tool.version
+    done = subprocess.run(
+        tool.version, env=environment, capture_output=True, text=True, check=False
+    )
+    return ((done.stdout or done.stderr).strip().splitlines() or ["unknown"])[0]
+
+
 def save_output(tool: Tool, repository: Path, environment, directory: Path):
     """Runs the usual command once without pinpoint, and keeps what it prints."""
     done = subprocess.run(
         tool.command, cwd=repository, env=environment, capture_output=True, check=False
     )
-    version = subprocess.run(
-        tool.version, env=environment, capture_output=True, text=True, check=False
-    )
     with open(directory / f"{tool.name}.txt", "wb") as file:
-        said = (version.stdout or version.stderr).strip().splitlines()[:2]
-        file.write(f"# version: {' '.join(said)}\n# command: {tool.command}\n".encode())
+        version = version_of(tool, environment)
+        file.write(f"# version: {version}\n# command: {tool.command}\n".encode())
         file.write(f"# exit code {done.returncode}\n# standard output\n".encode() + done.stdout)
         file.write(b"# standard error\n" + done.stderr)
     git(repository, "clean", "--quiet", "-d", "-x", "--force")
@@ -159,7 +171,7 @@ def judge(code: int, output: str, errors: str, culprit: str) -> Outcome:
         return Outcome("wrong", f"exit code {code}, and no JSON: {output[:500]}")
     named = sorted(set(commits_in(result.get("culprits", []))))
     if code == 0 and named == [culprit]:
-        return Outcome("found", metric_of(result))
+        return Outcome("found", summary_of(result))
     return Outcome("wrong", f"exit code {code}, {json.dumps(result)[:1500]}")
 
 
@@ -168,9 +180,11 @@ def commits_in(culprits) -> list[str]:
     return [culprit["blamed"]["git_hash"] for culprit in culprits]
 
 
-def metric_of(result) -> str:
-    """A few words on the metric that decided."""
-    return json.dumps(result.get("metric"))
+def summary_of(result) -> str:
+    """A few words on what the search took, the metric that decided, and what the answer remarks."""
+    metric = result["metric"]
+    words = f"{result['runs']} runs, {metric['chart']} in {metric['unit']}, {metric['format']}"
+    return "; ".join([words, *result["warnings"]])
 
 
 def matrix_of_one(tool: Tool, arguments) -> Outcome:
@@ -187,7 +201,9 @@ def matrix_of_one(tool: Tool, arguments) -> Outcome:
             save_output(tool, scratch / "repository", environment, arguments.outputs)
         if arguments.outputs_only:
             return Outcome("not searched")
-        return search(tool, commits, scratch / "repository", environment, arguments)
+        outcome = search(tool, commits, scratch / "repository", environment, arguments)
+        outcome.detail = f"{version_of(tool, environment)}: {outcome.detail}"
+        return outcome
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
 

@@ -14,12 +14,15 @@ CULPRIT = "a" * 40
 def answer(*hashes):
     """The part of a result that is looked at."""
     culprits = [{"blamed": {"git_hash": it}} for it in hashes]
-    return json.dumps({"culprits": culprits, "metric": {"chart": "work"}})
+    metric = {"chart": "work", "unit": "ms", "format": "lines"}
+    return json.dumps({"culprits": culprits, "metric": metric, "runs": 9, "warnings": ["odd"]})
 
 
 class Judge(unittest.TestCase):
     def test_only_the_planted_commit_alone_is_found(self):
-        self.assertEqual(judge(0, answer(CULPRIT), "", CULPRIT).verdict, "found")
+        right = judge(0, answer(CULPRIT), "", CULPRIT)
+        self.assertEqual(right.verdict, "found")
+        self.assertEqual(right.detail, "9 runs, work in ms, lines; odd")
         for wrong in [answer("b" * 40), answer(CULPRIT, "b" * 40), answer(), "{"]:
             self.assertEqual(judge(0, wrong, "", CULPRIT).verdict, "wrong")
 
