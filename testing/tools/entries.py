@@ -63,8 +63,8 @@ export function work() {
 }
 """
 
-# Where a project's packages are not in git, the command installs them, as it would in CI.
-NPM = "npm install --silent --no-audit --no-fund --prefer-offline"
+# Where a project's packages are not in git, the first run of a commit installs them.
+NPM = "{ test -d node_modules || npm install --silent --no-audit --no-fund --prefer-offline; }"
 
 
 def cargo(dependencies: str, bench: str) -> dict[str, str]:
@@ -161,6 +161,34 @@ C_PROJECT = {
     ".gitignore": "program\n",
 }
 C_PROGRAMS = {"make": "make", "cc": "gcc"}
+
+
+# A server, and the tool that measures it: nothing but the program under test runs.
+SERVER = PYTHON_WORK + """
+
+import http.server
+import subprocess
+import threading
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self):
+        body = f"{work()}".encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
+server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+threading.Thread(target=server.serve_forever, daemon=True).start()
+subprocess.run([*"@COMMAND@".split(), f"http://127.0.0.1:{server.server_port}/"], check=True)
+"""
 
 
 def built(then: str) -> list[str]:
@@ -443,7 +471,7 @@ end
     Tool(
         name="perf",
         files=C_PROJECT,
-        command=built("perf stat -e task-clock ./program"),
+        command=built("perf stat ./program"),
         work=50_000_000,
         programs={**C_PROGRAMS, "perf": "linux-perf"},
         version=["perf", "--version"],
@@ -463,6 +491,34 @@ end
         work=50_000_000,
         programs={**C_PROGRAMS, "bash": "bash"},
         version=["bash", "--version"],
+    ),
+    Tool(
+        name="wrk",
+        files={"bench.py": SERVER.replace("@COMMAND@", "wrk --threads 1 --connections 1 --duration 2s")},
+        command=["python3", "bench.py"],
+        work=20_000,
+        programs={"python3": "python3", "wrk": "wrk"},
+        version=["dpkg-query", "--show", "wrk"],
+    ),
+    Tool(
+        name="ab",
+        files={"bench.py": SERVER.replace("@COMMAND@", "ab -n 100")},
+        command=["python3", "bench.py"],
+        work=20_000,
+        programs={"python3": "python3", "ab": "apache2-utils"},
+        version=["ab", "-V"],
+    ),
+    Tool(
+        name="sysbench",
+        files={
+            "bench.lua": "function event()\n  local x = 1\n"
+            "  for i = 1, @WORK@ do x = (x * 1103 + i) % 65536 end\n"
+            "  if x < 0 then error(x) end\nend\n",
+        },
+        command=["sysbench", "bench.lua", "--time=1", "run"],
+        work=500_000,
+        programs={"sysbench": "sysbench"},
+        version=["sysbench", "--version"],
     ),
     Tool(
         name="gungraun",
@@ -486,11 +542,30 @@ main!(library_benchmark_groups = all);
     ),
     Tool(
         name="phpbench",
-        files={},
-        command=["vendor/bin/phpbench", "run"],
-        work=20_000,
-        programs={"php": "php-cli", "composer": "composer"},
-        optional="it comes from Packagist",
+        files={
+            "benchmarks/WorkBench.php": """<?php
+
+class WorkBench
+{
+    /**
+     * @Revs(5)
+     * @Iterations(3)
+     */
+    public function benchWork()
+    {
+        $x = 1;
+        for ($i = 0; $i < @WORK@; $i++) $x = ($x * 1103515245 + $i) & 0xffffffff;
+        return $x;
+    }
+}
+""",
+            "phpbench.json": '{"runner.path": "benchmarks"}\n',
+        },
+        command=["phpbench", "run"],
+        work=200_000,
+        programs={"php": "php-cli", "phpbench": ""},
+        version=["phpbench", "--version"],
+        optional="Packagist has it",
     ),
     Tool(
         name="benchmarkdotnet",
