@@ -58,7 +58,7 @@ class Entries(unittest.TestCase):
         page = (Path(__file__).resolve().parents[2] / "docs/tools.md").read_text().lower()
         names = {"go": "go's benchmarks", "libtest": "#[bench]", "criterion": "criterion.rs",
                  "google-benchmark": "google benchmark", "perf": "perf stat", "gnu-time": "gnu time",
-                 "bash-time": "bash's `time`"}
+                 "bash-time": "bash's `time`", "ab": "apachebench"}
         for tool in TOOLS:
             if tool.files:
                 self.assertIn(names.get(tool.name, tool.name), page)
