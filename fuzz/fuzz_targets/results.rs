@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
-use pinpoint_core::results::{Format, is_criterion_result, unread_values};
+use pinpoint_core::results::{Format, LineTool, is_criterion_result, unread_values};
 use pinpoint_core::{Aggregate, Method};
 
 static FORMATS: LazyLock<Vec<Format>> = LazyLock::new(|| {
@@ -19,7 +19,8 @@ static FORMATS: LazyLock<Vec<Format>> = LazyLock::new(|| {
         "nanobench", "perf-stat", "gbench-csv", "ycsb",
         "libtest", "divan",
     ];
-    names.map(|name| name.parse().expect("a known format")).into()
+    let names = names.map(|name| name.parse::<Format>().expect("a known format"));
+    names.into_iter().chain(LineTool::all().map(Format::LineTool)).collect()
 });
 
 fuzz_target!(|output: &[u8]| {

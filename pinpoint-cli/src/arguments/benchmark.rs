@@ -35,9 +35,11 @@ pub(crate) struct Benchmark {
     /// pytest-benchmark, jmh, catch2, chromium, chromium-by-name, talos, libtest,
     /// divan, vitest, pytest-durations, asv, tinybench, benchmark-ips, benchmark-js,
     /// benchmark-dotnet, benchmark-dotnet-json, nanobench, gotest-json,
-    /// github-action-benchmark, bencher, gungraun, perf-stat, gbench-csv, ycsb; or, to
-    /// read what a tool shows on a terminal, hyperfine-console, criterion-console,
-    /// gbench-console, pytest-benchmark-console, catch2-console, jmh-console.
+    /// github-action-benchmark, bencher, gungraun, perf-stat, gbench-csv, ycsb, mitata,
+    /// pyperf, phpbench, k6, wrk, wrk2, ab, sysbench, pgbench, fio, iperf3, gnu-time,
+    /// shell-time; or, to read what a tool shows on a terminal, hyperfine-console,
+    /// criterion-console, gbench-console, pytest-benchmark-console, catch2-console,
+    /// jmh-console.
     #[arg(long, value_name = "FORMAT", default_value = "auto", help_heading = BENCHMARK)]
     pub(crate) format: Format,
     /// The measure of a run that decides, in place of values in its output [default: wall,

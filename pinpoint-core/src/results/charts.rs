@@ -150,9 +150,9 @@ impl Charts {
         }
     }
 
-    /// Returns true if the chart has values.
+    /// Returns true if the chart has values and did not fail.
     pub(super) fn has(&self, chart: &str) -> bool {
-        self.series.contains_key(chart)
+        self.series.contains_key(chart) && !self.failed.contains_key(chart)
     }
 
     /// Returns true if any chart has values and did not fail.

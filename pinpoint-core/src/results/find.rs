@@ -346,7 +346,9 @@ fn read(
     let failure = match asked.charts {
         ChartChoice::Named(chart) => reading.failed.get_key_value(chart),
         // Of several that have values, one has to be named first.
-        ChartChoice::Only if reading.charts.len() < 2 => reading.failed.first_key_value(),
+        ChartChoice::Only if reading.charts.len() < 2 && reading.headline.is_none() => {
+            reading.failed.first_key_value()
+        }
         ChartChoice::Only => None,
         ChartChoice::Every => None,
     };

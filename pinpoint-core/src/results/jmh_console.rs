@@ -40,6 +40,7 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
             if let Some(benchmark) = benchmark
                 && line.trim_end().ends_with(" <failure>")
             {
+                charts.benchmark(benchmark);
                 charts.fail(benchmark, "JMH says `<failure>`");
             }
             in_report = begins_a_report(line)

@@ -1,7 +1,7 @@
 //! The numbers in a JSON document, with their places.
 
 use super::JsonPointer;
-use super::unread::quoted_number;
+use super::quoted_number::quoted_number;
 
 /// A number, or the first of an array of numbers; or a text that is one.
 pub(super) struct JsonNumber<'a> {

@@ -53,9 +53,12 @@ mod only_measure;
 mod pairs;
 mod pattern;
 mod perf_stat;
+mod perf_stat_records;
 mod pytest_benchmark;
 mod pytest_benchmark_console;
 mod pytest_durations;
+mod quoted_number;
+mod read_hint;
 mod reading;
 mod recognize;
 mod repair;
@@ -67,6 +70,7 @@ mod text;
 mod tinybench;
 mod tool_lines;
 mod unread;
+mod unread_line;
 mod vitest;
 mod ycsb;
 
@@ -84,8 +88,9 @@ pub use json::JsonPointer;
 pub use line_tools::LineTool;
 pub use pattern::LinePattern;
 pub use pinpoint_document::OutputPosition;
+pub use read_hint::ReadHint;
 pub use reading::Reading;
-pub use unread::{ReadHint, UnreadValue, unread_values};
+pub use unread::{UnreadValue, unread_values};
 
 /// The name of a value when neither the format nor the output gives one.
 const UNNAMED: &str = "value";

@@ -4,18 +4,19 @@ use super::{Format, Reading};
 
 impl Reading {
     /// The chart that is meant when none is named: the only one; the one that is the tool's own
-    /// result, as `real` of `time`; or, in [`Format::Lines`], the only one that is a measure. There `iterations: 30` or `Timer precision: 20 ns` is not one: it is
-    /// a setting of the measurement. Next to a number with a unit, neither is a whole number
-    /// without one, unless its name is that of a measure (`score: 1234`).
+    /// result, as `real` of `time`; or, in [`Format::Lines`], the only one that is a measure. There
+    /// `iterations: 30` or `Timer precision: 20 ns` is not one: it is a setting of the measurement.
+    /// Next to a number with a unit, neither is a whole number without one, unless its name is that
+    /// of a measure (`score: 1234`).
     ///
     /// `None` when more than one could be meant, those that failed among them.
     pub fn only_measure(&self, format: &Format) -> Option<&str> {
         let all: Vec<&str> = self.charts.keys().map(String::as_str).collect();
-        if !self.failed.is_empty() {
-            return None;
-        }
         if let Some(headline) = &self.headline {
             return Some(headline);
+        }
+        if !self.failed.is_empty() {
+            return None;
         }
         if *format != Format::Lines || all.len() == 1 {
             return only(all);

@@ -15,12 +15,12 @@
 //!
 //! In another locale perf writes `1.234 instructions` for `1234` in C, and `1,234` in that of the
 //! United States. Where a number of a command is not one of these two, none of them is read.
-//! Checked with perf 6.1.
+//! Checked with perf 6.1. What `-x` and `-j` write is read by `perf_stat_records.rs`.
 
 use super::charts::Charts;
 use super::number::{self, Number};
 use super::text::{column_of, lines_with_ends, shown};
-use super::{OutputPosition, ReadError, Reading};
+use super::{OutputPosition, ReadError, Reading, perf_stat_records};
 use crate::Direction;
 use crate::unit::convert;
 
@@ -40,10 +40,16 @@ const BEGIN: &str = "Performance counter stats for";
 const AT_THE_END: [&str; 2] = ["user", "sys"];
 
 /// The reason why a block whose numbers may be of another locale has no charts.
-const OTHER_LOCALE: &str =
+pub(super) const OTHER_LOCALE: &str =
     "the points and commas of perf's numbers are those of another language; run perf with LC_ALL=C";
 
+/// The events that are the time of a command, the best one first.
+const TIMES: [&str; 4] = ["elapsed", "duration_time", "task-clock", "cpu-clock"];
+
 pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
+    if !has_a_block(text) {
+        return perf_stat_records::read(text);
+    }
     let mut charts = Charts::default();
     let mut blocks: Vec<Block> = Vec::new();
     for (index, line, has_end) in lines_with_ends(text) {
@@ -87,11 +93,7 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
                 Ok(_) if block.is_of_other_locale => charts.fail(&chart, OTHER_LOCALE),
                 Ok(Some(Number::NotFinite)) => charts.fail(&chart, "its value is not a number"),
                 Ok(Some(Number::Finite(value))) => {
-                    let direction = match counter.unit {
-                        Some(_) => Direction::Down,
-                        None if is_cost(counter.name) => Direction::Down,
-                        None => Direction::Unknown,
-                    };
+                    let direction = direction(counter.name, counter.unit);
                     charts.add_once(&chart, vec![value], counter.unit, direction, || {
                         OutputPosition::Text {
                             line: index + 1,
@@ -107,10 +109,33 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
             charts.knows(*index);
         }
     }
+    if is_only {
+        name_headline(&mut charts);
+    }
     charts.finish("a counter below `Performance counter stats for`")
 }
 
 pub(super) fn recognize(text: &str) -> bool {
+    has_a_block(text) || perf_stat_records::recognize(text)
+}
+
+/// Names the chart that is the time of the command, of which the others tell why it is so long.
+pub(super) fn name_headline(charts: &mut Charts) {
+    if let Some(time) = TIMES.into_iter().find(|time| charts.has(time)) {
+        charts.headline(time);
+    }
+}
+
+/// The better direction of an event: fewer of the units of time or energy, and of the known costs.
+pub(super) fn direction(event: &str, unit: Option<&str>) -> Direction {
+    match unit {
+        Some(_) => Direction::Down,
+        None if is_cost(event) => Direction::Down,
+        None => Direction::Unknown,
+    }
+}
+
+fn has_a_block(text: &str) -> bool {
     (text.lines()).any(|line| shown(line).trim_start().starts_with(BEGIN))
 }
 

@@ -29,20 +29,28 @@ pub(super) fn recognize(output: &[u8]) -> Option<Format> {
         Some(format)
     } else if talos::recognize(&text) {
         Some(Format::Talos)
+    } else if let Some(format) = in_log(&text) {
+        Some(format)
     } else {
-        let mut by_lines = BY_LINES.iter();
-        let format = by_lines.find(|(_, recognize)| recognize(&text));
-        let format = format.map(|(format, _)| format.clone());
-        let format = format
-            .or_else(|| LineTool::recognize(&text).map(Format::LineTool))
-            .or_else(|| lines::recognize(&text).then_some(Format::Lines));
-        // A document between the lines of a log, which may have measures.
-        let is_log = matches!(format, None | Some(Format::Lines));
-        let repaired = is_log.then(|| repair::repaired(output)).flatten();
-        repaired
-            .and_then(|document| json(&not_a_number::as_null(document.text.trim_start().into())))
-            .or(format)
+        by_lines(&text).or_else(|| lines::recognize(&text).then_some(Format::Lines))
     }
+}
+
+/// The format of a document between the lines of a log, which may have measures. The results of a
+/// tool before it are preferred.
+fn in_log(text: &str) -> Option<Format> {
+    let (before, document) = text.split_at(repair::document_start(text)?);
+    let format = json(&not_a_number::as_null(document.into()))?;
+    let is_whole = by_lines(before).is_none() && repair::is_whole_in_log(text);
+    is_whole.then_some(format)
+}
+
+/// The tool that printed a text.
+fn by_lines(text: &str) -> Option<Format> {
+    let mut formats = BY_LINES.iter();
+    let format = formats.find(|(_, recognize)| recognize(text));
+    let format = format.map(|(format, _)| format.clone());
+    format.or_else(|| LineTool::recognize(text).map(Format::LineTool))
 }
 
 /// True when a text is in a format.

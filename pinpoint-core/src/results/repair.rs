@@ -71,6 +71,16 @@ fn with_latin_1(output: &[u8]) -> (Cow<'_, str>, Option<String>) {
     (text.into(), Some(remark))
 }
 
+/// The first byte of a document behind lines of a log.
+pub(super) fn document_start(text: &str) -> Option<usize> {
+    begin(text).map(|(at, _)| at)
+}
+
+/// Returns true if a text is one whole document between lines of a log.
+pub(super) fn is_whole_in_log(text: &str) -> bool {
+    other_lines(text).is_some()
+}
+
 /// The lines before, in and after the only JSON document of a text that are not part of it, by
 /// their indices. `None` if there is no such document, or one of the lines may belong to it.
 fn other_lines(text: &str) -> Option<Vec<usize>> {

@@ -4,7 +4,8 @@
 //! sort: Mean +- std dev: 423 ns +- 6 ns
 //! ```
 //!
-//! One chart for each benchmark, named by it, or `Mean`. Checked with pyperf 2.9.
+//! One chart for each benchmark, named by it, or `mean` where pyperf prints no name. Checked with
+//! pyperf 2.11.
 
 use super::description::{Tool, less};
 
@@ -20,7 +21,7 @@ pub(super) const TOOL: Tool = Tool {
             "{name}",
             "us",
         ),
-        less("Mean +- std dev: {value} {unit} +- {} {}", "Mean", "us"),
+        less("Mean +- std dev: {value} {unit} +- {} {}", "mean", "us"),
     ],
     own: &["* the {}", "* Not enough samples {}", "Benchmark run by {}"],
     ..Tool::NONE

@@ -10,6 +10,7 @@ use pinpoint_core::results::{
 use pinpoint_core::{Aggregate, Direction, Series};
 use proptest::prelude::*;
 
+mod any_sample;
 mod consoles;
 mod damaged;
 mod line_tools;
@@ -20,7 +21,7 @@ mod whole_consoles;
 mod whole_exchange;
 
 /// The files, each with its format.
-const FILES: [(&str, &str); 60] = [
+const FILES: [(&str, &str); 64] = [
     ("hyperfine.json", "hyperfine"),
     ("google-benchmark-1.7.json", "gbench"),
     ("google-benchmark-1.9.json", "gbench"),
@@ -61,6 +62,8 @@ const FILES: [(&str, &str); 60] = [
     ("benchmark-dotnet-brief.json", "benchmark-dotnet-json"),
     ("benchmark-dotnet-full.json", "benchmark-dotnet-json"),
     ("perf-stat.txt", "perf-stat"),
+    ("perf-stat-x.csv", "perf-stat"),
+    ("perf-stat-j.jsonl", "perf-stat"),
     ("google-benchmark-1.7.csv", "gbench-csv"),
     ("ycsb.txt", "ycsb"),
     ("mitata-0.1.txt", "mitata"),
@@ -79,7 +82,9 @@ const FILES: [(&str, &str); 60] = [
     ("iperf3.txt", "iperf3"),
     ("iperf3-udp.txt", "iperf3"),
     ("gnu-time.txt", "gnu-time"),
+    ("gnu-time-short.txt", "gnu-time"),
     ("shell-time.txt", "shell-time"),
+    ("shell-time-posix.txt", "shell-time"),
     ("shell-time-zsh.txt", "shell-time"),
 ];
 
