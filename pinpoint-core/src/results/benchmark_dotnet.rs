@@ -124,6 +124,7 @@ impl Table<'_> {
             if let Some(class) = self.class.filter(|_| has_class) {
                 name = format!("{class}.{name}");
             }
+            charts.benchmark(&name);
             let allocated = format!("{name} Allocated");
             for (at, chart, unit) in [
                 (Some(self.head.mean), name, "ns"),

@@ -63,6 +63,7 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
             Some(job) => format!("{name} [{job}]"),
             None => name.to_owned(),
         };
+        charts.benchmark(&chart);
         let place = || OutputPosition::Json(format!("/Benchmarks/{index}"));
         let Some(statistics) = &benchmark.statistics else {
             charts.fail(&chart, "BenchmarkDotNet has no statistics of it");

@@ -1,6 +1,6 @@
 //! The collection of values found by the readers.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::reading::ReadLines;
 use super::{OutputPosition, ReadError, Reading};
@@ -20,6 +20,7 @@ pub(super) struct Charts {
     lines: ReadLines,
     remarks: Vec<String>,
     headline: Option<String>,
+    benchmarks: BTreeSet<String>,
 }
 
 impl Charts {
@@ -141,6 +142,14 @@ impl Charts {
         self.headline = Some(chart.to_owned());
     }
 
+    /// Notes a benchmark, whose own chart bears its name, and whose further ones add to it: the
+    /// chart of an only benchmark is the tool's own result.
+    pub(super) fn benchmark(&mut self, name: &str) {
+        if !self.benchmarks.contains(name) {
+            self.benchmarks.insert(name.to_owned());
+        }
+    }
+
     /// Returns true if the chart has values and did not fail.
     pub(super) fn has(&self, chart: &str) -> bool {
         self.series.contains_key(chart) && !self.failed.contains_key(chart)
@@ -164,6 +173,10 @@ impl Charts {
         }
         for chart in self.failed.keys() {
             self.series.remove(chart);
+        }
+        if self.headline.is_none() && self.benchmarks.len() == 1 {
+            let only = self.benchmarks.pop_first();
+            self.headline = only.filter(|chart| self.series.contains_key(chart));
         }
         if self.series.is_empty() {
             if let Some(fault) = self.lost {

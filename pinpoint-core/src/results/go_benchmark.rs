@@ -54,7 +54,11 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
         }
         match failure(line) {
             // Without the number of processors at the end of other names.
-            Some(Failure::Benchmark(benchmark)) => charts.fail(&named(package, benchmark), FAILED),
+            Some(Failure::Benchmark(benchmark)) => {
+                let name = named(package, benchmark);
+                charts.benchmark(&name);
+                charts.fail(&name, FAILED);
+            }
             Some(Failure::Package(failed)) => {
                 let of_package = failed.or(package).map(|package| format!("{package}."));
                 let of_package = of_package.unwrap_or_default();
@@ -80,6 +84,7 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
             });
         }
         let name = named(package, benchmark);
+        charts.benchmark(&name);
         let mut words = measured.split_whitespace();
         while let Some(value) = words.next() {
             let number = match number::number(value) {

@@ -58,6 +58,7 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
             return;
         }
         let Benchmark { name, unit, .. } = &benchmark;
+        charts.benchmark(name);
         let real = (name.to_string(), benchmark.real_time, Direction::Down);
         let cpu = (
             format!("{name} cpu_time"),

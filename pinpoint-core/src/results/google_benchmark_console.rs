@@ -38,6 +38,7 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
     for (index, line) in rows() {
         if let Some((name, message)) = failure(line) {
             let reason = format!("Google Benchmark says `{message}`");
+            charts.benchmark(name);
             charts.fail(name, reason.as_str());
             charts.fail(&format!("{name} cpu_time"), reason);
         }
@@ -48,6 +49,7 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
         if is_statistic(row.name, |name| names.contains(name)) {
             continue;
         }
+        charts.benchmark(row.name);
         for (chart, (number, unit)) in [
             (row.name.to_owned(), row.time),
             (format!("{} cpu_time", row.name), row.cpu),

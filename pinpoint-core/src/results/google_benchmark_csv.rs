@@ -56,6 +56,7 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
         if cell("error_occurred") == Some("true") {
             let message = cell("error_message").unwrap_or_default();
             let reason = format!("Google Benchmark says `{message}`");
+            charts.benchmark(name);
             charts.fail(name, reason.as_str());
             charts.fail(&format!("{name} cpu_time"), reason);
             charts.knows(index);
@@ -73,6 +74,7 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
         if is_statistic(name, |other| names.contains(other)) {
             continue;
         }
+        charts.benchmark(name);
         for (at, (title, value)) in titles.iter().zip(&row).enumerate() {
             let (chart, unit, direction) = match title.as_str() {
                 "real_time" => (name.to_owned(), unit, Direction::Down),

@@ -59,6 +59,7 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
             continue;
         }
         charts.knows(index);
+        charts.benchmark(benchmark);
         let chart = match (measure, tool) {
             (MAIN, None) => benchmark.to_owned(),
             (_, None) => format!("{benchmark} {measure}"),

@@ -103,6 +103,7 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
             Some(count) if threads[name.as_str()].len() > 1 => format!("{name}, threads={count}]"),
             _ => format!("{name}]"),
         };
+        charts.benchmark(&name);
         let chart = name + &metric.suffix;
         match metric.values {
             Some(values) => {

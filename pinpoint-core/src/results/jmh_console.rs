@@ -40,6 +40,7 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
             if let Some(benchmark) = benchmark
                 && line.trim_end().ends_with(" <failure>")
             {
+                charts.benchmark(benchmark);
                 charts.fail(benchmark, "JMH says `<failure>`");
             }
             in_report = begins_a_report(line)
@@ -56,6 +57,7 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
             continue;
         };
         charts.knows(index);
+        charts.benchmark(&row.benchmark);
         match row.score {
             Score::Number(Number::Finite(score)) => {
                 let unit = Some(row.unit);
@@ -100,6 +102,8 @@ struct Header<'a> {
 
 /// A row of the table.
 struct Row<'a> {
+    /// The chart of its benchmark.
+    benchmark: String,
     chart: String,
     score: Score,
     unit: &'a str,
@@ -162,7 +166,7 @@ impl<'a> Header<'a> {
             [score] | [_, score] => Score::Number(number::number(score)?),
             _ => return None,
         };
-        let (benchmark, secondary) = match name.split_once(':') {
+        let (name, secondary) = match name.split_once(':') {
             // Before 1.36 a dot stands between the benchmark's name, or none, and the metric's.
             Some((benchmark, secondary)) => {
                 let metric = secondary.rsplit('·').next().unwrap_or(secondary);
@@ -170,13 +174,14 @@ impl<'a> Header<'a> {
             }
             None => (name, None),
         };
-        let chart = format!("{benchmark} [{mode}{}]", cells.concat());
+        let benchmark = format!("{name} [{mode}{}]", cells.concat());
         let (chart, direction) = match (secondary, mode) {
-            (Some(metric), _) => (format!("{chart} {metric}"), Direction::Unknown),
-            (None, "thrpt") => (chart, Direction::Up),
-            (None, _) => (chart, Direction::Down),
+            (Some(metric), _) => (format!("{benchmark} {metric}"), Direction::Unknown),
+            (None, "thrpt") => (benchmark.clone(), Direction::Up),
+            (None, _) => (benchmark.clone(), Direction::Down),
         };
         Some(Row {
+            benchmark,
             chart,
             score,
             unit,

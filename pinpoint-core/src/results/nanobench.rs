@@ -148,6 +148,7 @@ impl<'a> Head<'a> {
         let (cells, last) = (&cells[..], cells.last()?);
         let (name, failure) = named(last)?;
         let name = self.name(name, cells);
+        charts.benchmark(&name);
         let counts = self.counts.iter().map(|at| {
             let unit = self.titles[*at];
             (*at, format!("{name} {unit}"), unit)

@@ -198,4 +198,48 @@ mod tests {
             .expect("it has values");
         assert_eq!(reading.only_measure(&Format::Talos), None);
     }
+
+    #[test]
+    fn an_only_benchmark_is_meant_by_its_main_chart() {
+        let head = "Benchmark  Time  CPU  Iterations\n";
+        let console = |rows: &str| format!("{head}{rows}");
+        let json = |names: &[&str]| {
+            let one = |name: &&str| {
+                format!(r#"{{"name": "{name}", "real_time": 2, "cpu_time": 1, "time_unit": "ns"}}"#)
+            };
+            let all: Vec<String> = names.iter().map(one).collect();
+            format!(r#"{{"context": {{}}, "benchmarks": [{}]}}"#, all.join(","))
+        };
+        let csv = "name,iterations,real_time,cpu_time,time_unit\n";
+        let jmh = "Benchmark  Mode  Cnt  Score  Error  Units\n";
+        for (output, expected) in [
+            (console("Sum  31.2 ns  31.1 ns  224\n"), Some("Sum")),
+            (console("Sum  31.2 ns  31.1 ns  224\nSum  3 ns  3 ns  224\n"), Some("Sum")),
+            (console("Sum  31.2 ns  31.1 ns  224\nSum/2  3 ns  3 ns  224\n"), None),
+            (json(&["Sum"]), Some("Sum")),
+            (json(&["Sum", "Sum/2"]), None),
+            (format!("{csv}\"Sum\",22,78.5,78.6,ns\n"), Some("Sum")),
+            (format!("{csv}\"Sum\",22,78.5,78.6,ns\n\"Min\",22,7,7,ns\n"), None),
+            ("BenchmarkSum-2  1000  33.5 ns/op  8 B/op  1 allocs/op\n".into(), Some("BenchmarkSum-2")),
+            ("BenchmarkSum-2  1000  33.5 ns/op  8 B/op\nBenchmarkMin-2  1000  3 ns/op\n".into(), None),
+            // Nothing says which of these is meant.
+            ("BenchmarkSum-2  1000  8 B/op  1 allocs/op\n".into(), None),
+            (
+                "sums::all::sum\n  Instructions:  1734|1700  (+2.0%)\n  L1 Hits:  2359|2359  (No change)\n".into(),
+                Some("sums::all::sum"),
+            ),
+            (
+                format!("{jmh}Sums.sum  avgt  4  0.028 ± 0.220  us/op\nSums.sum:gc.time  avgt  4  2 ± 1  ms\n"),
+                Some("Sums.sum [avgt]"),
+            ),
+            (
+                format!("{jmh}Sums.sum  avgt  4  0.028 ± 0.220  us/op\nSums.min  avgt  4  2 ± 1  us/op\n"),
+                None,
+            ),
+        ] {
+            let reading = Format::Auto.read_with_failures(output.as_bytes());
+            let reading = reading.expect("it has values");
+            assert_eq!(reading.only_measure(&Format::Auto), expected, "{output}");
+        }
+    }
 }
