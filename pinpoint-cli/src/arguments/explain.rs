@@ -23,9 +23,9 @@ use super::LuciTokens;
 ///
 /// Or the profiles are those of two sets of files. Each file is the profile of one run: a
 /// Chrome trace or a .cpuprofile, the text of `perf script`, folded stacks, a pprof or
-/// callgrind file, or the JSON of Firefox, samply or speedscope, plain or compressed with
-/// gzip. Functions are matched by module, name and file, without addresses, hashes and
-/// versions.
+/// callgrind file, the JSON of Firefox, samply, speedscope or stackprof, V8's preprocessed
+/// log, or the text of Austin, simpleperf or macOS's sample, plain or compressed with gzip.
+/// Functions are matched by module, name and file, without addresses, hashes and versions.
 ///
 /// A function is named when its difference is certain: p, adjusted for all functions
 /// with at least 0.1 % of a side (Benjamini and Hochberg), is at most 0.05. That needs

@@ -11,7 +11,7 @@ use pinpoint_document::OutputPosition;
 pub enum ReadProfileError {
     /// No reader recognizes the file.
     #[error(
-        "this is not a profile that can be read; give a Chrome trace or a .cpuprofile, the text of `perf script`, folded stacks, a pprof or callgrind file, or the JSON of Firefox, samply or speedscope"
+        "this is not a profile that can be read; give a Chrome trace or a .cpuprofile, the text of `perf script`, folded stacks, a pprof or callgrind file, the JSON of Firefox, samply, speedscope or stackprof, V8's preprocessed log, or the text of Austin, simpleperf or macOS's sample"
     )]
     NotRecognized,
     /// The file is the output of `perf record`, which only `perf` reads.
@@ -22,6 +22,14 @@ pub enum ReadProfileError {
         "this is a recording of Java's Flight Recorder; write it as folded stacks first, with the converter of async-profiler: jfrconv --collapsed recording.jfr stacks.txt"
     )]
     FlightRecording,
+    /// The file is in a form that another program has to convert.
+    #[error("this is {what}; convert it first: {command}")]
+    NeedsConversion {
+        /// The kind of the file.
+        what: &'static str,
+        /// The command that writes it in a form that can be read.
+        command: &'static str,
+    },
     /// The file is text in another encoding, as PowerShell writes it.
     #[error("the profile is text in UTF-16; save it as UTF-8")]
     Utf16,
@@ -172,6 +180,24 @@ pub enum ProfileWarning {
         "no empty line ends the last stack, so that the text may be cut short there; what is there counts"
     )]
     NoEnd,
+    /// The text lacks the line near its end that its tool always writes.
+    #[error(
+        "the text has no line {line:?}, with which it should end, so that it may be cut short; what is there counts"
+    )]
+    NoLastLine {
+        /// The beginning of the line.
+        line: &'static str,
+    },
+    /// A profile of functions without their callers.
+    #[error(
+        "the stackprof profile has no stacks, so that it is not known what calls what; record it with raw: true"
+    )]
+    NoCallers,
+    /// A profile that has addresses in place of some names.
+    #[error(
+        "functions in machine code have addresses in place of names, and count as one; load the profile in the Firefox Profiler, which adds symbols, and save it from there"
+    )]
+    Addresses,
     /// Events of a Chrome trace without their data.
     #[error(
         "event {event} of the Chrome trace ({name}) has no data, and is passed over; so are others like it"

@@ -25,6 +25,16 @@ pub enum ProfileFormat {
     Speedscope,
     /// Callgrind's counts of instructions and calls.
     Callgrind,
+    /// V8's log of ticks, as `node --prof-process --preprocess` writes it.
+    V8Log,
+    /// Ruby's stackprof in JSON.
+    Stackprof,
+    /// The text of Austin, a sampler for Python.
+    Austin,
+    /// The text of Android's `simpleperf report-sample`.
+    Simpleperf,
+    /// The text of `sample` on macOS.
+    MacosSample,
 }
 
 impl fmt::Display for ProfileFormat {
@@ -38,6 +48,11 @@ impl fmt::Display for ProfileFormat {
             Self::Firefox => "the Firefox profile",
             Self::Speedscope => "the speedscope profile",
             Self::Callgrind => "the callgrind profile",
+            Self::V8Log => "V8's log of ticks",
+            Self::Stackprof => "the stackprof profile",
+            Self::Austin => "the output of Austin",
+            Self::Simpleperf => "the output of simpleperf",
+            Self::MacosSample => "the output of sample",
         })
     }
 }
@@ -54,19 +69,32 @@ impl ProfileFormat {
             Self::Firefox => "firefox",
             Self::Speedscope => "speedscope",
             Self::Callgrind => "callgrind",
+            Self::V8Log => "v8-log",
+            Self::Stackprof => "stackprof",
+            Self::Austin => "austin",
+            Self::Simpleperf => "simpleperf",
+            Self::MacosSample => "macos-sample",
         }
     }
 
     /// Advice on getting symbols.
     pub(super) fn symbols(self) -> &'static str {
         match self {
-            Self::PerfScript | Self::Callgrind | Self::Folded | Self::Pprof => {
+            Self::PerfScript
+            | Self::Callgrind
+            | Self::Folded
+            | Self::Pprof
+            | Self::Simpleperf
+            | Self::MacosSample => {
                 "build with debug information (-g), do not strip the program, and record again"
             }
             Self::Firefox => {
                 "load it in the Firefox Profiler, which adds symbols, and save it from there"
             }
-            Self::ChromeTrace | Self::CpuProfile | Self::Speedscope => {
+            Self::Stackprof | Self::Austin => {
+                "record again with the newest version of the profiler"
+            }
+            Self::ChromeTrace | Self::CpuProfile | Self::Speedscope | Self::V8Log => {
                 "keep the names of functions when the code is bundled, and record again"
             }
         }

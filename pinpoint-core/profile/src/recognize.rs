@@ -9,8 +9,8 @@ use flate2::read::MultiGzDecoder;
 use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 use super::read::{
-    callgrind, chrome_trace, cpuprofile, firefox, folded, legacy_pprof, perf_script, pprof,
-    speedscope,
+    austin, callgrind, chrome_trace, cpuprofile, firefox, folded, legacy_pprof, macos_sample,
+    perf_script, pprof, simpleperf, speedscope, stackprof, v8_log,
 };
 use super::{Profile, ProfileFormat, ReadProfileError};
 use pinpoint_document::{Name, OutputPosition};
@@ -65,7 +65,10 @@ impl Profile {
             };
         }
         let text = utf8(content, format)?;
-        let counts_several = matches!(format, ProfileFormat::PerfScript | ProfileFormat::Callgrind);
+        let counts_several = matches!(
+            format,
+            ProfileFormat::PerfScript | ProfileFormat::Callgrind | ProfileFormat::Simpleperf
+        );
         if let Some(event) = event.filter(|_| !counts_several) {
             return Err(ReadProfileError::NoEvent {
                 format,
@@ -82,6 +85,11 @@ impl Profile {
             ProfileFormat::Firefox => firefox::read(text),
             ProfileFormat::Speedscope => speedscope::read(text),
             ProfileFormat::Callgrind => callgrind::read(text, event),
+            ProfileFormat::V8Log => v8_log::read(text),
+            ProfileFormat::Stackprof => stackprof::read(text),
+            ProfileFormat::Austin => austin::read(text),
+            ProfileFormat::Simpleperf => simpleperf::read(text, event),
+            ProfileFormat::MacosSample => macos_sample::read(text),
         }
     }
 }
@@ -113,11 +121,56 @@ pub(super) fn recognized(content: &[u8]) -> Result<ProfileFormat, ReadProfileErr
     if content.starts_with(b"FLR\0") {
         return Err(ReadProfileError::FlightRecording);
     }
+    let convertible = CONVERTIBLE.iter();
+    for (begins, what, command) in convertible.copied() {
+        if content.starts_with(begins) {
+            return Err(ReadProfileError::NeedsConversion { what, command });
+        }
+    }
+    if let Some(xml) = content.strip_prefix(b"<?xml")
+        && [&b"<trace-query-result"[..], b"<trace-toc"]
+            .iter()
+            .any(|begins| {
+                let beginning = xml.get(..xml.len().min(1000)).unwrap_or_default();
+                beginning.windows(begins.len()).any(|part| part == *begins)
+            })
+    {
+        return Err(ReadProfileError::NeedsConversion {
+            what: "an export of Instruments in XML",
+            command: INSTRUMENTS,
+        });
+    }
     if content.starts_with(&[0xff, 0xfe]) || content.starts_with(&[0xfe, 0xff]) {
         return Err(ReadProfileError::Utf16);
     }
     recognize(content).ok_or(ReadProfileError::NotRecognized)
 }
+
+/// The beginnings of files that other programs convert: with what each is, and the command.
+const CONVERTIBLE: [(&[u8], &str, &str); 4] = [
+    (
+        b"MOJ",
+        "Austin's binary form, MOJO",
+        "mojo2austin profile.mojo profile.txt",
+    ),
+    (
+        b"\x04\x08{",
+        "stackprof's own dump",
+        "stackprof --json profile.dump > profile.json",
+    ),
+    (
+        b"SIMPLEPERF",
+        "simpleperf's report in protobuf",
+        "simpleperf report-sample --show-callchain -i perf.data -o profile.txt",
+    ),
+    (
+        b"v8-version,",
+        "V8's log, whose addresses have no names yet",
+        "node --prof-process --preprocess isolate.log > profile.json",
+    ),
+];
+
+const INSTRUMENTS: &str = "xctrace export --input profile.trace --xpath '/trace-toc/run[1]/data/table[@schema=\"time-profile\"]' > profile.xml, then inferno-collapse-xctrace profile.xml > stacks.txt";
 
 /// The content of a format that is text.
 pub(super) fn utf8(content: &[u8], format: ProfileFormat) -> Result<&str, ReadProfileError> {
@@ -180,6 +233,12 @@ fn recognize(content: &[u8]) -> Option<ProfileFormat> {
         Some(ProfileFormat::Callgrind)
     } else if perf_script::recognize(&beginning) {
         Some(ProfileFormat::PerfScript)
+    } else if austin::recognize(&beginning) {
+        Some(ProfileFormat::Austin)
+    } else if simpleperf::recognize(&beginning) {
+        Some(ProfileFormat::Simpleperf)
+    } else if macos_sample::recognize(&beginning) {
+        Some(ProfileFormat::MacosSample)
     } else if folded::recognize(&beginning) {
         Some(ProfileFormat::Folded)
     } else {
@@ -224,6 +283,8 @@ impl<'de> Visitor<'de> for Look<'_> {
                 "nodes" | "timeDeltas" | "head" => Some(ProfileFormat::CpuProfile),
                 "profiles" => Some(ProfileFormat::Speedscope),
                 "threads" => Some(ProfileFormat::Firefox),
+                "gc_samples" => Some(ProfileFormat::Stackprof),
+                "code" => Some(ProfileFormat::V8Log),
                 _ => None,
             };
             if self.0.is_some() {
@@ -260,10 +321,31 @@ mod tests {
             ProfileFormat::Firefox,
             ProfileFormat::Speedscope,
             ProfileFormat::Callgrind,
+            ProfileFormat::V8Log,
+            ProfileFormat::Stackprof,
+            ProfileFormat::Austin,
+            ProfileFormat::Simpleperf,
+            ProfileFormat::MacosSample,
         ] {
             assert_eq!(serde_json::to_value(format).unwrap(), format.as_str());
         }
     }
+
+    #[test]
+    fn files_that_others_convert_name_the_command() {
+        let xml = "<?xml version=\"1.0\"?>\n<trace-query-result>\n<node xpath='//trace-toc[1]'>";
+        for (content, command) in [
+            (&b"MOJ\x03\x01austin\0003.7.0\0"[..], "mojo2austin"),
+            (b"\x04\x08{\x10:\x0cversionf\x081", "stackprof --json"),
+            (b"SIMPLEPERF\x01\0", "simpleperf report-sample"),
+            (b"v8-version,11,3,244,8,-node.23,0\n", "node --prof-process"),
+            (xml.as_bytes(), "inferno-collapse-xctrace"),
+        ] {
+            let error = Profile::read(content).unwrap_err();
+            assert!(error.to_string().contains(command), "{error}");
+        }
+    }
+
     #[test]
     fn a_recording_of_javas_flight_recorder_is_named() {
         // The magic number and the version 2.1.

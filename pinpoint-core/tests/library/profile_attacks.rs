@@ -94,16 +94,6 @@ fn firefox(samples: &str) -> String {
     )
 }
 
-/// Firefox's own profile has rows with a schema, and not the columns of the Profiler.
-#[test]
-fn raw_profiles_of_firefox_are_refused_with_advice() {
-    let raw = r#""samples": {"schema": {"stack": 0, "time": 1}, "data": [[0, 1.5]]},"#;
-    refuses(
-        &firefox(raw),
-        "load it in the Firefox Profiler, and save it from there",
-    );
-}
-
 /// Tables that all threads share are walked once, not for each thread.
 #[test]
 fn shared_tables_of_many_threads_are_read_once() {

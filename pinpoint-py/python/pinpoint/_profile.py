@@ -327,7 +327,8 @@ def read_profile(path: str | os.PathLike[str], window: str | None = None) -> Pro
     """Read a profile in any format that ``pinpoint explain`` takes, plain or gzip.
 
     A Chrome trace, a ``.cpuprofile``, the text of ``perf script``, folded stacks, pprof,
-    callgrind, or the JSON of Firefox, samply or speedscope, recognized by its content.
+    callgrind, the JSON of Firefox, samply, speedscope or stackprof, V8's preprocessed log,
+    or the text of Austin, simpleperf or macOS's sample, recognized by its content.
 
     Parameters
     ----------

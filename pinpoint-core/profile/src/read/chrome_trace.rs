@@ -13,7 +13,8 @@
 //! the pages that were opened, the spans of `performance.measure` and `console.time`, and the
 //! activity during a sample count. Described in "Trace Event Format" (Google). Functions are named
 //! by their source maps, where the trace carries these (`script_maps.rs`). Without any samples, the
-//! times of the events count (`event_times.rs`). Checked with Chromium 156.
+//! times of the events count (`event_times.rs`). Hermes's samples stand beside the events
+//! (`stack_frames.rs`). Checked with Chromium 156.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -25,6 +26,7 @@ use super::cpuprofile::CpuProfile;
 use super::event_times::EventTimes;
 use super::open_events::OpenEvents;
 use super::script_maps::ScriptMaps;
+use super::stack_frames;
 use super::trace_events::{Event, walk};
 use super::v8::{Node, Samples, times};
 use crate::builder::Builder;
@@ -37,8 +39,14 @@ const WRITER: &str = "v8:ProfEvntProc";
 
 pub(crate) fn read(text: &str) -> Result<Profile, ReadProfileError> {
     let mut reader = ChromeTraceReader::default();
-    let metadata = walk(text, |index, event| reader.event(index, event))?;
-    reader.maps = ScriptMaps::from_metadata(metadata, &mut reader.builder);
+    let beside = walk(text, |index, event| reader.event(index, event))?;
+    reader.maps = ScriptMaps::from_metadata(beside.metadata, &mut reader.builder);
+    if let (false, Some(samples), Some(frames)) =
+        (reader.has_samples, beside.samples, beside.stack_frames)
+    {
+        let (threads, builder) = (&reader.threads, &mut reader.builder);
+        reader.has_samples = stack_frames::add(samples, frames, threads, builder)?;
+    }
     reader.finish()
 }
 
@@ -60,6 +68,16 @@ pub(crate) struct Chunk<'a> {
     #[serde(borrow)]
     pub(crate) cpu_profile: CpuProfile<'a>,
     pub(crate) time_deltas: Vec<f64>,
+}
+
+impl Chunk<'_> {
+    /// The times between samples: older versions have them inside, and some in both places.
+    pub(crate) fn deltas(self) -> Vec<f64> {
+        match self.time_deltas.is_empty() {
+            true => self.cpu_profile.time_deltas,
+            false => self.time_deltas,
+        }
+    }
 }
 
 #[derive(Deserialize)]
@@ -273,15 +291,10 @@ impl<'a> Chunks<'a> {
         let all = self.chunks.iter();
         let all = all.map(|(_, chunk)| chunk.cpu_profile.samples.len()).sum();
         let (mut samples, mut deltas) = (Vec::with_capacity(all), Vec::with_capacity(all));
-        for (_, chunk) in self.chunks {
-            nodes.extend(chunk.cpu_profile.nodes);
-            samples.extend(chunk.cpu_profile.samples);
-            // Older versions have them inside, and some write them in both places.
-            deltas.extend(if chunk.time_deltas.is_empty() {
-                chunk.cpu_profile.time_deltas
-            } else {
-                chunk.time_deltas
-            });
+        for (_, mut chunk) in self.chunks {
+            nodes.append(&mut chunk.cpu_profile.nodes);
+            samples.append(&mut chunk.cpu_profile.samples);
+            deltas.extend(chunk.deltas());
         }
         Samples {
             format: FORMAT,

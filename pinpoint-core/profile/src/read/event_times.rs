@@ -1,11 +1,15 @@
 //! A Chrome trace without samples: the times of its events instead of functions'.
 //!
 //! Lighthouse and others record no samples of V8, and programs other than browsers (clang, ninja,
-//! Perfetto's library) write only events. An event's time without those within it is its own cost,
+//! Perfetto's library) write only events. Those of clang's `-ftime-trace` say in `detail` what they
+//! are about, such as the header. Its sums by name, on threads of their own, do not count beside them. An event's time without those within it is its own cost,
 //! and those around it are its callers.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde::de::IgnoredAny;
 
 use super::trace_events::Event;
 use crate::builder::Builder;
@@ -24,6 +28,17 @@ struct Thread<'a> {
     events: Vec<Timed<'a>>,
     /// Begun and not ended: the time, and the name.
     begun: Vec<(f64, Cow<'a, str>)>,
+}
+
+/// The arguments of clang's events.
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Detail<'a> {
+    #[serde(borrow)]
+    detail: Option<Cow<'a, str>>,
+    /// A sum of all events of one name has their mean.
+    #[serde(rename = "avg ms")]
+    is_sum: Option<IgnoredAny>,
 }
 
 /// An event from one time to another, in microseconds.
@@ -48,7 +63,17 @@ impl<'a> EventTimes<'a> {
         };
         let thread = self.threads.entry(event.thread()).or_default();
         let (start, end, name) = match &*event.ph {
-            "X" => (time, time + event.dur.unwrap_or(0.0), event.name.clone()),
+            "X" => {
+                let arguments: Detail = event.arguments().unwrap_or_default();
+                if arguments.is_sum.is_some() && event.name.starts_with("Total ") {
+                    return;
+                }
+                let name = match arguments.detail {
+                    Some(detail) => format!("{} {detail}", event.name).into(),
+                    None => event.name.clone(),
+                };
+                (time, time + event.dur.unwrap_or(0.0), name)
+            }
             "B" => {
                 thread.begun.push((time, event.name.clone()));
                 return;

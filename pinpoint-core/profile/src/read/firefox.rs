@@ -18,8 +18,8 @@ use std::rc::Rc;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use super::is_address;
 use super::json::{self, Optional, misshapen};
+use super::{gecko, is_address};
 use crate::builder::Builder;
 use crate::{
     Frame, FrameId, NameId, Profile, ProfileFormat, ProfileUnit, ReadProfileError, StackId, Stacks,
@@ -103,8 +103,6 @@ struct Tables<'a> {
 #[derive(Deserialize, Default)]
 #[serde(rename_all = "camelCase", default)]
 struct SampleTable {
-    /// Firefox's own profile has rows, with a schema.
-    schema: Option<IgnoredAny>,
     stack: Vec<Option<u32>>,
     time: Option<Vec<f64>>,
     time_deltas: Option<Vec<f64>>,
@@ -137,6 +135,9 @@ pub(crate) fn read(text: &str) -> Result<Profile, ReadProfileError> {
             found: version as u64,
             newest: u64::from(NEWEST),
         });
+    }
+    if meta.preprocessed_profile_version.is_none() && is_raw(text) {
+        return gecko::read(text);
     }
     let shared: Tables = json::read(text, FORMAT, Optional::new("shared"))?;
     let libraries: Vec<Library> = json::read(text, FORMAT, Optional::new("libs"))?;
@@ -172,6 +173,25 @@ pub(crate) fn read(text: &str) -> Result<Profile, ReadProfileError> {
         reader.unit.unwrap_or(ProfileUnit::Nanoseconds),
         "check that the program ran long enough to be sampled",
     )
+}
+
+/// Returns true for Firefox's own profile, which has rows, with a schema.
+fn is_raw(text: &str) -> bool {
+    #[derive(Deserialize, Default)]
+    #[serde(default)]
+    struct Shape {
+        samples: ShapeOfSamples,
+    }
+    #[derive(Deserialize, Default)]
+    #[serde(default)]
+    struct ShapeOfSamples {
+        schema: Option<IgnoredAny>,
+    }
+    let mut found = false;
+    let take = |_, thread: Shape| found |= thread.samples.schema.is_some();
+    // The reader reports faults.
+    let _ = json::read(text, FORMAT, Member("threads", Elements::new(take)));
+    found
 }
 
 struct FirefoxReader<'a> {
@@ -222,12 +242,6 @@ impl<'a> FirefoxReader<'a> {
     }
 
     fn thread(&mut self, thread: Thread<'a>) -> Result<(), ReadProfileError> {
-        if thread.samples.schema.is_some() {
-            return Err(self.fault(
-                "/samples",
-                "this is Firefox's own profile: load it in the Firefox Profiler, and save it from there",
-            ));
-        }
         if thread.samples.stack.is_empty() || self.builder.is_full() {
             return Ok(());
         }

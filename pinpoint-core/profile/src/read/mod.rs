@@ -1,22 +1,29 @@
 //! The readers, one for each format, with one function `read`.
 
+pub(super) mod austin;
 pub(super) mod callgrind;
 pub(super) mod chrome_trace;
 pub(super) mod cpuprofile;
 mod event_times;
 pub(super) mod firefox;
 pub(super) mod folded;
+mod gecko;
 pub(super) mod json;
 pub(super) mod legacy_pprof;
+pub(super) mod macos_sample;
 mod nested_nodes;
 mod open_events;
 pub(super) mod perf_script;
 pub(super) mod pprof;
 mod script_maps;
+pub(super) mod simpleperf;
 mod source_map;
 pub(super) mod speedscope;
+mod stack_frames;
+pub(super) mod stackprof;
 pub(super) mod trace_events;
 pub(super) mod v8;
+pub(super) mod v8_log;
 
 use crate::{ProfileFormat, ReadProfileError};
 use pinpoint_document::OutputPosition;

@@ -4,7 +4,9 @@ use std::borrow::Cow;
 use std::fmt;
 
 use serde::Deserialize;
-use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{
+    DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Unexpected, Visitor,
+};
 use serde_json::value::RawValue;
 
 use super::json;
@@ -31,7 +33,10 @@ pub(crate) struct Event<'a> {
     pub(crate) id: Option<&'a RawValue>,
     #[serde(borrow)]
     pub(crate) id2: Option<&'a RawValue>,
+    // Hermes writes texts.
+    #[serde(default, deserialize_with = "optional_number")]
     pub(crate) ts: Option<f64>,
+    #[serde(default, deserialize_with = "optional_number")]
     pub(crate) dur: Option<f64>,
     #[serde(borrow)]
     pub(crate) args: Option<&'a RawValue>,
@@ -58,19 +63,72 @@ impl<'a> Event<'a> {
     }
 }
 
-/// Calls `take` with each event of a trace and its place in the list, and returns the trace's
-/// `metadata`.
+/// A number, or a text of one.
+struct Number;
+
+impl Visitor<'_> for Number {
+    type Value = Option<f64>;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a number, or a text of one")
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<Option<f64>, E> {
+        Ok(None)
+    }
+
+    fn visit_f64<E: Error>(self, number: f64) -> Result<Option<f64>, E> {
+        Ok(Some(number))
+    }
+
+    fn visit_u64<E: Error>(self, number: u64) -> Result<Option<f64>, E> {
+        Ok(Some(number as f64))
+    }
+
+    fn visit_i64<E: Error>(self, number: i64) -> Result<Option<f64>, E> {
+        Ok(Some(number as f64))
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Option<f64>, E> {
+        match text.parse::<f64>() {
+            Ok(number) if number.is_finite() => Ok(Some(number)),
+            _ => Err(E::invalid_value(Unexpected::Str(text), &self)),
+        }
+    }
+}
+
+pub(super) fn optional_number<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<f64>, D::Error> {
+    deserializer.deserialize_any(Number)
+}
+
+pub(super) fn number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    let number = optional_number(deserializer)?;
+    number.ok_or_else(|| D::Error::invalid_type(Unexpected::Unit, &Number))
+}
+
+/// The members of a trace beside its events.
+#[derive(Default)]
+pub(crate) struct Beside<'a> {
+    pub(crate) metadata: Option<&'a RawValue>,
+    pub(super) samples: Option<&'a RawValue>,
+    pub(super) stack_frames: Option<&'a RawValue>,
+}
+
+/// Calls `take` with each event of a trace and its place in the list, and returns what stands
+/// beside the events.
 ///
 /// An array may lack its closing bracket after a whole event: the format allows that of a
 /// program that was killed.
 pub(crate) fn walk<'a>(
     text: &'a str,
     take: impl FnMut(usize, Event<'a>) -> Result<(), serde_json::Error>,
-) -> Result<Option<&'a RawValue>, ReadProfileError> {
+) -> Result<Beside<'a>, ReadProfileError> {
     let mut walk = Walk {
         index: 0,
         in_event: false,
-        metadata: None,
+        beside: Beside::default(),
         take,
     };
     let mut parser = serde_json::Deserializer::from_str(text);
@@ -83,13 +141,13 @@ pub(crate) fn walk<'a>(
             return Err(json::fault(&error, text, FORMAT));
         }
     }
-    Ok(walk.metadata)
+    Ok(walk.beside)
 }
 
 struct Walk<'a, T> {
     index: usize,
     in_event: bool,
-    metadata: Option<&'a RawValue>,
+    beside: Beside<'a>,
     take: T,
 }
 
@@ -110,7 +168,9 @@ where
         while let Some(Name(name)) = members.next_key()? {
             match &*name {
                 "traceEvents" => members.next_value_seed(Events(self.0))?,
-                "metadata" => self.0.metadata = Some(members.next_value()?),
+                "metadata" => self.0.beside.metadata = Some(members.next_value()?),
+                "samples" => self.0.beside.samples = Some(members.next_value()?),
+                "stackFrames" => self.0.beside.stack_frames = Some(members.next_value()?),
                 _ => drop(members.next_value::<IgnoredAny>()?),
             }
         }

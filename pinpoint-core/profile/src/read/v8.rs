@@ -139,7 +139,10 @@ impl Samples<'_> {
     }
 
     /// The stack of each node.
-    fn stacks(&self, builder: &mut Builder) -> Result<HashMap<u64, StackId>, ReadProfileError> {
+    pub(super) fn stacks(
+        &self,
+        builder: &mut Builder,
+    ) -> Result<HashMap<u64, StackId>, ReadProfileError> {
         let tree = NodeTree::from_nodes(&self.nodes).map_err(|problem| self.fault(problem))?;
         let mut stacks = vec![Stacks::ROOT; self.nodes.len()];
         for &index in &tree.order {

@@ -356,15 +356,13 @@ impl<'a> Profile<'a> {
         self.chunks.sort_by(|a, b| a.0.total_cmp(&b.0));
         let mut raw = RawCpuProfile::default();
         let mut deltas = Vec::new();
-        for (_, chunk) in self.chunks {
-            raw.nodes.extend(chunk.cpu_profile.nodes);
-            raw.samples.extend(chunk.cpu_profile.samples);
-            let of_events = chunk.cpu_profile.trace_ids.into_iter();
+        for (_, mut chunk) in self.chunks {
+            raw.nodes.append(&mut chunk.cpu_profile.nodes);
+            raw.samples.append(&mut chunk.cpu_profile.samples);
+            let of_events = std::mem::take(&mut chunk.cpu_profile.trace_ids).into_iter();
             raw.of_events
                 .extend(of_events.map(|(number, node)| (number.into_owned(), node)));
-            // Older versions have them inside.
-            deltas.extend(chunk.cpu_profile.time_deltas);
-            deltas.extend(chunk.time_deltas);
+            deltas.extend(chunk.deltas());
         }
         raw.times = times(self.start.unwrap_or(0.0), &deltas).collect();
         raw
