@@ -432,3 +432,24 @@ impl Timeline {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_deltas_in_both_places_count_once() {
+        let trace = |inside: &str| {
+            format!(
+                r#"[{{"name": "Profile", "ph": "P", "pid": 1, "tid": 1, "id": "0x1", "ts": 1, "args": {{"data": {{"startTime": 1}}}}}},
+                {{"name": "ProfileChunk", "ph": "P", "pid": 1, "tid": 1, "id": "0x1", "ts": 1, "args": {{"data": {{
+                "cpuProfile": {{"nodes": [{{"id": 1, "callFrame": {{"functionName": "(root)"}}}}, {{"id": 2, "parent": 1, "callFrame": {{"functionName": "parse"}}}}], "samples": [2, 2, 1]{inside}}},
+                "timeDeltas": [0, 500, 500]}}}}}}]"#
+            )
+        };
+        let once = Timeline::read(trace("").as_bytes()).unwrap();
+        let twice = Timeline::read(trace(r#", "timeDeltas": [0, 500, 500]"#).as_bytes()).unwrap();
+        assert_eq!(once.tracks[0].entries, twice.tracks[0].entries);
+        assert!(!once.tracks[0].entries.is_empty());
+    }
+}
