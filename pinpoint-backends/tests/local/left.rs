@@ -6,7 +6,7 @@ use std::process::Command;
 
 use pinpoint_backends::local::{output_tails, run_warnings};
 
-use crate::world::{World, lives, run};
+use crate::world::{World, lives, run, until};
 
 #[tokio::test]
 async fn what_leaves_the_session_is_ended_named_and_heard_by_no_later_run() {
@@ -121,4 +121,56 @@ async fn a_benchmark_that_stops_its_parent_is_waited_for_no_longer_than_it_lasts
     let executor = world.open(world.config(&first, script), "job");
     let report = run(&executor, 1, &world.combined(&first), 0).await;
     assert_eq!(report.charts["v"].values, [1.0]);
+}
+
+#[tokio::test]
+async fn runs_share_a_supervisor_that_ends_with_their_executor() {
+    let world = World::new();
+    let first = world.commit("file", "1");
+    let executor = world.open(world.config(&first, "echo v: $PPID x"), "job");
+    let commit = world.combined(&first);
+    let supervisor = async |index| {
+        let report = run(&executor, u64::from(index), &commit, index).await;
+        assert_eq!(report.failure, None);
+        report.charts["v"].values[0]
+    };
+    let stat = |process: f64| fs::read_to_string(format!("/proc/{process}/stat"));
+    let one = supervisor(0).await;
+    assert_eq!(supervisor(1).await, one);
+    // Who finds it on record would wait for its end.
+    let records = fs::read_dir(world.location("job").machine_dir).unwrap();
+    let records = records.map(|entry| entry.unwrap().path());
+    let records = (records.into_iter()).find(|path| path.is_dir()).unwrap();
+    assert_eq!(fs::read_to_string(records.join("run")).unwrap(), "");
+
+    let killed = Command::new("kill")
+        .args(["-KILL", &one.to_string()])
+        .status()
+        .unwrap();
+    assert!(killed.success());
+    until("its death", || stat(one).unwrap().contains(") Z ")).await;
+    let other = supervisor(2).await;
+    assert_ne!(other, one);
+    assert!(stat(other).is_ok());
+    drop(executor);
+    until("the end of the supervisor", || stat(other).is_err()).await;
+}
+
+#[tokio::test]
+async fn a_run_begins_as_if_there_had_been_none_before_it() {
+    let world = World::new();
+    let first = world.commit("file", "1");
+    let script = "ls /proc/self/fd | wc -l > ROOT/files.$PINPOINT_RUN
+        umask >> ROOT/files.$PINPOINT_RUN; pwd >> ROOT/files.$PINPOINT_RUN
+        grep -E '^(Sig|Cpus_allowed)' /proc/self/status >> ROOT/files.$PINPOINT_RUN
+        echo v: 1 x";
+    let script = script.replace("ROOT", world.path("").to_str().unwrap());
+    let executor = world.open(world.config(&first, &script), "job");
+    for index in 0..3 {
+        let report = run(&executor, u64::from(index), &world.combined(&first), index).await;
+        assert_eq!(report.failure, None);
+    }
+    let state = |index: u32| fs::read_to_string(world.path(&format!("files.{index}"))).unwrap();
+    assert_eq!(state(0), state(1));
+    assert_eq!(state(0), state(2));
 }

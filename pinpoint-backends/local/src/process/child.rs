@@ -21,9 +21,7 @@ use std::time::{Duration, Instant};
 use pinpoint_core::{Key, Usage};
 use tokio::sync::watch;
 
-use crate::process::processor_count::ProcessorCount;
-pub(crate) use crate::process::supervisor::{Launch, LeftoverProcesses};
-use crate::process::supervisor::{Plan, Supervisor};
+pub(crate) use crate::process::supervisor::{Launch, LeftoverProcesses, Supervisors};
 
 /// The interval at which a child's output is measured.
 const WATCH: Duration = Duration::from_millis(100);
@@ -40,10 +38,10 @@ pub(crate) struct Ended {
     /// The limit for which it was ended.
     pub(crate) beyond: Option<ExceededLimit>,
     /// Wall time includes creating the process, some tenths of a millisecond.
-    ///
-    /// On Linux the peak of memory begins at the memory that the new process shares with this one,
-    /// before it becomes another program: the private memory of this process is a lower bound.
     pub(crate) usage: Usage,
+    /// The private memory of its supervisor, in bytes; 0 where the system does not say. On Linux
+    /// the peak of memory begins there: a new process shares it before it becomes another program.
+    pub(crate) supervisor_memory: u64,
     /// The reason why its instructions were not counted, if requested.
     pub(crate) uncounted: Option<io::Error>,
     /// The processes that it left, which were ended after it.
@@ -126,8 +124,8 @@ pub(crate) async fn execute<H: Send + 'static>(
         let processes = Arc::clone(processes);
         let living = processes.living.subscribe();
         move || {
-            let ended = processes.lead(launch, register);
-            drop((holds, living));
+            let ended = processes.lead(&launch, &register);
+            drop((launch, register, holds, living));
             ended
         }
     });
@@ -181,6 +179,7 @@ pub(crate) async fn execute<H: Send + 'static>(
 pub(crate) struct Processes {
     key: Key,
     bot: Option<Arc<str>>,
+    supervisors: Arc<Supervisors>,
     state: Mutex<State>,
     canceled: watch::Sender<bool>,
     /// Each living child has a receiver.
@@ -189,17 +188,20 @@ pub(crate) struct Processes {
 
 #[derive(Default)]
 struct State {
-    /// The supervisor of the child, from its start until its number is free for others.
+    /// The supervisor of the child, from the child's start to its end.
     supervisor: Option<libc::pid_t>,
+    /// That supervisor was asked to end its child.
+    asked: bool,
     /// No further child may start.
     canceled: bool,
 }
 
 impl Processes {
-    pub(crate) fn new(key: Key, bot: Option<Arc<str>>) -> Arc<Self> {
+    pub(crate) fn new(key: Key, bot: Option<Arc<str>>, supervisors: Arc<Supervisors>) -> Arc<Self> {
         Arc::new(Self {
             key,
             bot,
+            supervisors,
             state: Mutex::default(),
             canceled: watch::Sender::new(false),
             living: watch::Sender::new(()),
@@ -253,28 +255,32 @@ impl Processes {
     }
 
     /// Starts a child and stays with it to its end.
-    ///
-    /// The thread that calls this must live as long as the child: the kernel notifies a
-    /// supervisor when the thread that started it ends.
-    fn lead(&self, launch: Launch, register: File) -> Result<Ended, NotRun> {
-        let program = launch.command.get_program().to_string_lossy().into_owned();
-        let count = launch.count_instructions.then(ProcessorCount::open);
-        let plan = Plan::new(launch, &register).map_err(NotRun::Spawn)?;
+    fn lead(&self, launch: &Launch, register: &File) -> Result<Ended, NotRun> {
         // Held while the child is started, so that a cancel finds its number.
         let mut state = self.state();
         if state.canceled {
             return Err(NotRun::Interrupted(Interrupted::Canceled));
         }
         let started = Instant::now();
-        let supervisor = Supervisor::start(plan).map_err(NotRun::Spawn)?;
+        let supervisors = &self.supervisors;
+        let mut supervisor = supervisors.start(launch, register).map_err(NotRun::Spawn)?;
         state.supervisor = Some(supervisor.process);
         drop(state);
 
-        wait_for_end(supervisor.process);
-        // The dead process still keeps its number, so no other process is signaled by it.
-        self.state().supervisor = None;
-        reap(supervisor.process);
-        match supervisor.report() {
+        let answer = supervisor.wait();
+        // Its number is not free for others before it is reaped, so no other process is signaled by
+        // it.
+        let mut state = self.state();
+        state.supervisor = None;
+        let was_asked = mem::take(&mut state.asked);
+        drop(state);
+        let (count, supervisor_memory) = (supervisor.count.take(), supervisor.memory);
+        match &answer {
+            // It may have heard of the request only after the end of the child.
+            Some(answer) if answer.stays && !was_asked => supervisors.keep(supervisor),
+            _ => supervisor.end(),
+        }
+        match answer.map(|answer| answer.report) {
             Some(Ok(report)) => {
                 let count = count.map(|count| count?.read()).transpose();
                 let (instructions, uncounted) = match count {
@@ -292,6 +298,7 @@ impl Processes {
                         peak_memory: report.peak_memory * MEMORY_UNIT,
                         instructions,
                     },
+                    supervisor_memory,
                     uncounted,
                     left: report.left,
                     written: report.written,
@@ -309,6 +316,7 @@ impl Processes {
                 while leftover.end() {
                     thread::sleep(Duration::from_millis(1));
                 }
+                let program = launch.command.get_program().to_string_lossy().into_owned();
                 let killed = Interrupted::SupervisorKilled { program };
                 Err(NotRun::Interrupted(killed))
             }
@@ -317,8 +325,9 @@ impl Processes {
 
     /// Asks the child to end; its supervisor ends it after a grace period.
     fn end(&self) {
-        let state = self.state();
+        let mut state = self.state();
         if let Some(supervisor) = state.supervisor {
+            state.asked = true;
             // SAFETY: no memory is involved, and the number is not free for others
             // while it is in the state.
             unsafe {
@@ -346,16 +355,6 @@ const MEMORY_UNIT: u64 = if cfg!(target_vendor = "apple") {
     1024
 };
 
-/// The private memory of this process, in bytes; 0 where the system does not say.
-pub(crate) fn own_memory() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status
-        .lines()
-        .find_map(|line| line.strip_prefix("RssAnon:"));
-    let number = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
-    number.unwrap_or(0) * 1024
-}
-
 /// Returns true if this process ignores the closing of its terminal, as `nohup` makes it.
 pub fn ignores_hangup() -> bool {
     // SAFETY: an all-zero sigaction is a valid one to be written to, and nothing is
@@ -364,46 +363,6 @@ pub fn ignores_hangup() -> bool {
         let mut action: libc::sigaction = mem::zeroed();
         libc::sigaction(libc::SIGHUP, std::ptr::null(), &raw mut action) == 0
             && action.sa_sigaction == libc::SIG_IGN
-    }
-}
-
-/// Returns when the child has ended, and leaves it for [`reap`]. A supervisor that was stopped, as
-/// by a benchmark that stops its parent, is continued.
-fn wait_for_end(child: libc::pid_t) {
-    loop {
-        // SAFETY: an all-zero siginfo_t is a valid one to be written to, and the number is
-        // that of a child which is not reaped.
-        let result = unsafe {
-            let mut information: libc::siginfo_t = mem::zeroed();
-            let wait = |information: &mut libc::siginfo_t, options| {
-                let child = child.cast_unsigned();
-                libc::waitid(libc::P_PID, child, information, options)
-            };
-            let options = libc::WEXITED | libc::WSTOPPED | libc::WNOWAIT;
-            let result = wait(&mut information, options);
-            if result == 0 && information.si_code == libc::CLD_STOPPED {
-                // It is reported once.
-                wait(&mut information, libc::WSTOPPED | libc::WNOHANG);
-                libc::kill(child, libc::SIGCONT);
-                continue;
-            }
-            result
-        };
-        // Where something else waits for all children of this process, the child is
-        // already gone.
-        if result == 0 || io::Error::last_os_error().kind() != io::ErrorKind::Interrupted {
-            return;
-        }
-    }
-}
-
-fn reap(child: libc::pid_t) {
-    loop {
-        // SAFETY: the status pointer is null, so nothing is written.
-        let reaped = unsafe { libc::waitpid(child, std::ptr::null_mut(), 0) };
-        if reaped == child || io::Error::last_os_error().kind() != io::ErrorKind::Interrupted {
-            return;
-        }
     }
 }
 

@@ -4,18 +4,24 @@
 //! their own, as a server does that detaches. When its parent ends, such a process is inherited by
 //! the nearest *subreaper* above it (see `PR_SET_CHILD_SUBREAPER` in prctl(2)). This process must
 //! not be a subreaper: it may be a user's Python process, whose other children have nothing to do
-//! with the benchmark. So each command has a small process above it, forked for it alone, which
-//! inherits all processes that the command leaves. It starts the command, waits for it, ends the
-//! remaining processes, reports, and exits. The kernel also notifies it when this process dies, in
-//! any way, and it then ends the command as if it had been asked to.
+//! with the benchmark. So each command has a small process above it, which inherits all processes
+//! that the command leaves. It starts the command, waits for it, ends the remaining processes, and
+//! reports. The kernel also notifies it when this process dies, in any way, and it then ends the
+//! command as if it had been asked to.
 //!
 //! Outside of Linux there are no subreapers: there the process group of the command is ended, and
 //! processes that left the group are not found.
 //!
+//! A supervisor is a fork of this process. Copying the address space, and losing the copy again,
+//! takes a millisecond or more; a benchmark may take 50. So a supervisor stays for the next command
+//! ([`Supervisors`]), unless it was asked to end the last one or could not end all processes. It
+//! can't be another program: no executable of ours is known to exist where this library is part of
+//! a Python process.
+//!
 //! After `fork` in a program with several threads only async-signal-safe calls are allowed until
 //! `exec`, and the supervisor never calls `exec`: it stays a copy. All that it needs is prepared
-//! before, in [`Plan`]. It allocates nothing, takes no lock and can't panic. The command is started
-//! by `posix_spawn`, which copies no page tables a second time.
+//! by this process, in [`SharedPlan`]. It allocates nothing, takes no lock and can't panic. The
+//! command is started by `posix_spawn`, which copies no page tables a second time.
 
 #![expect(
     unsafe_code,
@@ -23,35 +29,106 @@
 )]
 
 mod child;
+mod messages;
 mod plan;
 mod report;
 
-use std::io;
-use std::mem::MaybeUninit;
-use std::os::unix::net::UnixDatagram;
+use std::fs::File;
+use std::io::{self, Read};
+use std::mem::{self, MaybeUninit};
+use std::net::Shutdown;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::net::UnixStream;
 use std::ptr;
+use std::sync::Mutex;
+use std::thread;
 
-use libc::pid_t;
+use libc::{c_int, pid_t};
 
-use report::{REPORT_LENGTH, Report};
+use crate::process::processor_count::ProcessorCount;
+use crate::process::sync::locked;
+use child::Inherited;
+use messages::STAYS;
+use plan::{Attributes, SharedPlan};
+use report::Report;
 
-pub(crate) use plan::{Launch, Plan, check_program, find};
+pub(crate) use plan::{Launch, check_program, find};
 pub(crate) use report::LeftoverProcesses;
 
-/// A supervisor that was started.
+/// The interval at which a supervisor with a command is checked: whether it was stopped, or has
+/// died while a copy of its socket lives on in another process. In milliseconds.
+const CHECK_INTERVAL: c_int = 100;
+
+/// The supervisors of one executor.
+#[derive(Default)]
+pub(crate) struct Supervisors {
+    /// One is enough: benchmarks run one at a time, and a build takes longer than a fork.
+    idle: Mutex<Option<Supervisor>>,
+}
+
+impl Supervisors {
+    /// Starts a command under an idle supervisor, or under a new one.
+    pub(crate) fn start(&self, launch: &Launch, register: &File) -> io::Result<Supervisor> {
+        let idle = locked(&self.idle).take();
+        if let Some(mut idle) = idle {
+            idle.prepare(launch)?;
+            // It may have been killed since its last command.
+            if idle.begin(launch, register).is_ok() {
+                return Ok(idle);
+            }
+        }
+        let mut new = Supervisor::new()?;
+        new.prepare(launch)?;
+        new.begin(launch, register)?;
+        Ok(new)
+    }
+
+    /// Keeps a supervisor for the next command.
+    pub(crate) fn keep(&self, supervisor: Supervisor) {
+        let other = locked(&self.idle).replace(supervisor);
+        drop(other);
+    }
+}
+
+/// A supervisor: idle, or with a command. An idle one ends when it is dropped.
 pub(crate) struct Supervisor {
     pub(crate) process: pid_t,
-    receiver: UnixDatagram,
+    /// Its private memory, in bytes; 0 where the system does not say. It stays as it was at the
+    /// fork.
+    pub(crate) memory: u64,
+    /// The count of its command's instructions, or the reason why there is none; absent if they are
+    /// not to be counted.
+    pub(crate) count: Option<io::Result<ProcessorCount>>,
+    socket: UnixStream,
+    plan: SharedPlan,
+    is_reaped: bool,
+}
+
+/// The answer of a supervisor whose command has ended.
+pub(crate) struct Answer {
+    /// The error is from the command's start.
+    pub(crate) report: io::Result<Report>,
+    /// The supervisor can take another command.
+    pub(crate) stays: bool,
 }
 
 impl Supervisor {
-    /// Starts the supervisor, which starts the command.
-    pub(crate) fn start(plan: Plan) -> io::Result<Self> {
-        // SAFETY: `getpid` takes nothing and can't fail. The signal sets are made by
-        // the calls that fill them. In the child only `supervise` runs, which does only
-        // what is allowed there and does not return.
+    fn new() -> io::Result<Self> {
+        let plan = SharedPlan::new()?;
+        let (socket, other) = UnixStream::pair()?;
+        socket.set_nonblocking(true)?;
+        let inherited = Inherited {
+            // A copy never has one of the first three numbers.
+            socket: OwnedFd::from(other).try_clone()?,
+            null: OwnedFd::from(File::open("/dev/null")?).try_clone()?,
+            attributes: Attributes::new()?,
+            plan: plan.pointer(),
+            // SAFETY: it takes nothing and can't fail.
+            parent: unsafe { libc::getpid() },
+        };
+        // SAFETY: The signal sets are made by the calls that fill them. In the child only
+        // `supervise` runs, which does only what is allowed there and does not return.
         let (process, error) = unsafe {
-            let parent = libc::getpid();
             // A signal in the child, before it has handlers set, would run those of this process,
             // which notify others.
             let mut all = MaybeUninit::uninit();
@@ -60,7 +137,7 @@ impl Supervisor {
             libc::pthread_sigmask(libc::SIG_SETMASK, all.as_ptr(), before.as_mut_ptr());
             let process = libc::fork();
             if process == 0 {
-                child::supervise(&plan, parent);
+                child::supervise(&inherited);
             }
             let error = io::Error::last_os_error();
             libc::pthread_sigmask(libc::SIG_SETMASK, before.as_ptr(), ptr::null_mut());
@@ -71,15 +148,146 @@ impl Supervisor {
         }
         Ok(Self {
             process,
-            receiver: plan.receiver,
+            memory: private_memory(process),
+            count: None,
+            socket,
+            plan,
+            is_reaped: false,
         })
     }
 
-    /// Its report, once it has ended; absent when it was killed. The error is from the command's
-    /// start.
-    pub(crate) fn report(&self) -> Option<io::Result<Report>> {
-        let mut report = [0; REPORT_LENGTH];
-        let length = self.receiver.recv(&mut report).ok()?;
-        report::parse(&String::from_utf8_lossy(&report[..length]))
+    /// Writes the plan for a command, and opens the count of its instructions if requested.
+    ///
+    /// # Errors
+    ///
+    /// Fails as the start of the program would.
+    fn prepare(&mut self, launch: &Launch) -> io::Result<()> {
+        self.plan.write(launch)?;
+        let counts = launch.count_instructions;
+        self.count = counts.then(|| ProcessorCount::open(self.process));
+        Ok(())
+    }
+
+    /// Starts the command for which the plan was written.
+    ///
+    /// # Errors
+    ///
+    /// When it is dead.
+    fn begin(&self, launch: &Launch, register: &File) -> io::Result<()> {
+        messages::send_files(&self.socket, [&launch.stdout, &launch.stderr, register])
+    }
+
+    /// Waits for the end of its command. Returns `None` if it was killed.
+    pub(crate) fn wait(&self) -> Option<Answer> {
+        loop {
+            // Before the answer is looked for: one that has ended writes no more.
+            let is_dead = has_ended(self.process, libc::WNOHANG);
+            let mut message = [0];
+            match (&self.socket).read(&mut message) {
+                Ok(1) => {
+                    let report = report::parse(&self.plan.report())?;
+                    let stays = message == [STAYS];
+                    return Some(Answer { report, stays });
+                }
+                Err(error) if !is_dead && is_passing(&error) => {}
+                _ => return None,
+            }
+            let mut poll = libc::pollfd {
+                fd: self.socket.as_raw_fd(),
+                events: libc::POLLIN,
+                revents: 0,
+            };
+            // SAFETY: the pointer is to one live value. Errors show when it is read again.
+            unsafe {
+                libc::poll(&raw mut poll, 1, CHECK_INTERVAL);
+            }
+        }
+    }
+
+    /// Returns when it is gone. One with a command must be dead, or about to end.
+    pub(crate) fn end(mut self) {
+        self.dismiss();
+        end(self.process);
+        self.is_reaped = true;
+    }
+
+    /// Makes it end when it is idle. It hears of that even if other processes, forked by a user's
+    /// program, have copies of the socket.
+    fn dismiss(&self) {
+        // It fails if the other end is closed.
+        let _ = self.socket.shutdown(Shutdown::Both);
+    }
+}
+
+impl Drop for Supervisor {
+    fn drop(&mut self) {
+        if self.is_reaped {
+            return;
+        }
+        self.dismiss();
+        let process = self.process;
+        // Giving back its memory takes time, and one that was stopped has to be continued; this may
+        // be a thread of the runtime. If there is no other, it stays a dead process.
+        let _ = thread::Builder::new().spawn(move || end(process));
+    }
+}
+
+/// Checks for errors after which the same can be tried again.
+fn is_passing(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted
+    )
+}
+
+/// The private memory of a process, in bytes; 0 where the system does not say.
+fn private_memory(process: pid_t) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("RssAnon:"));
+    let number = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
+    number.unwrap_or(0) * 1024
+}
+
+/// Returns when a child has ended, and is reaped.
+fn end(child: pid_t) {
+    while !has_ended(child, 0) {}
+    loop {
+        // SAFETY: the status pointer is null, so nothing is written.
+        let reaped = unsafe { libc::waitpid(child, ptr::null_mut(), 0) };
+        if reaped == child || io::Error::last_os_error().kind() != io::ErrorKind::Interrupted {
+            return;
+        }
+    }
+}
+
+/// Checks whether a child has ended; it is not reaped. One that was stopped, as by a benchmark that
+/// stops its parent, is continued. The options are for `waitid`: without [`libc::WNOHANG`] this
+/// returns at the next change, or earlier.
+fn has_ended(child: pid_t, options: c_int) -> bool {
+    // SAFETY: an all-zero siginfo_t is a valid one to be written to, and the number is that of a
+    // child which is not reaped.
+    unsafe {
+        let mut information: libc::siginfo_t = mem::zeroed();
+        let wait = |information: &mut libc::siginfo_t, options| {
+            libc::waitid(libc::P_PID, child.cast_unsigned(), information, options)
+        };
+        let changes = libc::WEXITED | libc::WSTOPPED | libc::WNOWAIT;
+        if wait(&mut information, changes | options) != 0 {
+            // Where something else waits for all children of this process, the child is already
+            // gone.
+            return io::Error::last_os_error().kind() != io::ErrorKind::Interrupted;
+        }
+        if information.si_pid() != child {
+            return false;
+        }
+        if information.si_code == libc::CLD_STOPPED {
+            // It is reported once.
+            wait(&mut information, libc::WSTOPPED | libc::WNOHANG);
+            libc::kill(child, libc::SIGCONT);
+            return false;
+        }
+        true
     }
 }
