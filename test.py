@@ -22,6 +22,7 @@ failed, and with exit code 0 only if nothing failed.
 import argparse
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -43,8 +44,10 @@ BUILT = TARGET / "debug" / ("pinpoint.exe" if os.name == "nt" else "pinpoint")
 COMMAND = "PINPOINT_COMMAND"
 # Of the tests' programs, so many run at a time: most of them wait for others.
 PROGRAMS_AT_ONCE = 2
-# The crates that `[profile.test]` optimizes.
-CALCULATING = ["pinpoint-compare", "pinpoint-core"]
+# The program that takes three times as long as any other.
+LONGEST = "cli"
+# What is built beside the tests of the crates has one thread for most of its time, and goes first.
+GIVING_WAY = ["nice", "-n", "5"] if shutil.which("nice") else []
 # The packages that run its tests, check its types, and play the part of its users' data
 # frames, pictures and notebooks.
 TEST_TOOLS = [
@@ -66,19 +69,25 @@ def run(*command, hint, environment=None, output=None):
         raise Failed(hint)
 
 
-def test_rust(_interpreters, compiled=lambda: None):
-    """The tests of the crates; calls `compiled` once they are about to run."""
+def test_rust(_interpreters, compiled=lambda: [], also=()):
+    """The tests of the crates, and other commands after most of them; calls `compiled` once they
+    are about to run, for words that come before their commands."""
     # The dev profile: it checks for overflows, and optimizes the crates that
     # calculate.
     tests = ["cargo", "test", "--workspace", "--all-features"]
-    run(*tests, "--no-run", hint="a Rust test did not compile: see above")
+    # Examples are not compiled with them.
+    run(*tests, "--tests", "--no-run", hint="a Rust test did not compile: see above")
     programs = test_programs(tests)
-    compiled()
+    before = compiled()
     # Cargo runs one program at a time, and each ends with a test that waits.
     # The examples in documents wait for another build to end, and need a place of their own.
     with ThreadPoolExecutor(PROGRAMS_AT_ONCE + 1) as threads:
-        outputs = [threads.submit(ended_with, *tests, "--doc", "--no-fail-fast")]
-        outputs += [threads.submit(ended_with, program, directory=package) for program, package in programs]
+        def start(*command, directory=ROOT):
+            return threads.submit(ended_with, *before, *command, directory=directory)
+
+        outputs = [start(*tests, "--doc", "--no-fail-fast")]
+        outputs += [start(program, directory=package) for program, package in programs]
+        outputs += [start(*shlex.split(command)) for command in also]
         for output in as_completed(outputs):
             print(output.result()[1], flush=True)
     failed = [output.result()[1].splitlines()[0] for output in outputs if not output.result()[0]]
@@ -88,15 +97,16 @@ def test_rust(_interpreters, compiled=lambda: None):
 
 def test_programs(tests):
     """The programs that cargo has made of the tests, each with the directory of its package;
-    the largest first, since the one that takes longest must not be the last."""
-    asked = subprocess.run([*tests, "--no-run", "--quiet", "--message-format=json"],
+    those that take long first, and of the others the largest."""
+    asked = subprocess.run([*tests, "--tests", "--no-run", "--quiet", "--message-format=json"],
                            cwd=ROOT, stdout=subprocess.PIPE, text=True)
     if asked.returncode != 0:
         raise Failed("cargo does not say which tests it has compiled")
     messages = map(json.loads, asked.stdout.splitlines())
-    programs = [(message["executable"], Path(message["manifest_path"]).parent) for message in messages
-                if message["reason"] == "compiler-artifact" and message["profile"]["test"] and message["executable"]]
-    return sorted(programs, key=lambda program: -os.path.getsize(program[0]))
+    built = [message for message in messages
+             if message["reason"] == "compiler-artifact" and message["profile"]["test"] and message["executable"]]
+    built.sort(key=lambda it: (it["target"]["name"] != LONGEST, -os.path.getsize(it["executable"])))
+    return [(it["executable"], Path(it["manifest_path"]).parent) for it in built]
 
 
 def ended_with(*command, directory=ROOT):
@@ -159,7 +169,8 @@ def environment_with(interpreter, directory, tools=()):
         hint="no virtual environment could be made: Debian and Ubuntu have the "
              "modules venv and ensurepip in the package python3-venv")
     if tools:
-        run(*pip, "install", "--quiet", *tools,
+        # What is imported is compiled then: most of it never is.
+        run(*pip, "install", "--quiet", "--no-compile", *tools,
             hint="pip could not install what the tests need: is the package index reachable?")
         stamp.write_text(made_of)
     return python, pip
@@ -196,6 +207,12 @@ def wheel_built_by(tools, directory, *options):
     return wheel
 
 
+def tests_environment(interpreter):
+    """The virtual environment with the tools of the tests."""
+    name = "{}.{}.{}".format(*version_of(interpreter))
+    return environment_with(interpreter, TARGET / "python" / f"tests-{name}", TEST_TOOLS)
+
+
 def test_wheel_with(interpreter, wheel, with_types):
     """Tests a wheel as a user has it, without any Rust, and beside the command."""
     home = TARGET / "python"
@@ -206,7 +223,7 @@ def test_wheel_with(interpreter, wheel, with_types):
         hint="the wheel could not be installed: see above")
     run(python, "-c", "import pinpoint; print('pinpoint', pinpoint.__version__)", environment=environment,
         hint="the module needs more than the wheel and NumPy: see above")
-    python, pip = environment_with(interpreter, home / f"tests-{name}", TEST_TOOLS)
+    python, pip = tests_environment(interpreter)
     run(*pip, "install", "--quiet", "--force-reinstall", "--no-deps", wheel, environment=environment,
         hint="the wheel could not be installed: see above")
     tests = ROOT / "pinpoint-py" / "tests"
@@ -243,11 +260,16 @@ def test_wheel_with(interpreter, wheel, with_types):
 
 
 def test_python(interpreters):
-    # As the Rust tests are built, so that much of it is there already; maturin itself
-    # can't name the profile `test`.
-    optimised = [f"--config=profile.dev.package.{crate}.{setting}"
-                 for crate in CALCULATING for setting in ("opt-level=2", "codegen-units=1")]
-    wheel = wheel_built_by(BUILD_TOOLS, "wheels", "--profile", "dev", *optimised)
+    # Of what calculates, only the statistics: a search takes a twentieth longer without, and the
+    # module is there a minute earlier.
+    optimised = [f"--config=profile.dev.package.pinpoint-compare.{setting}"
+                 for setting in ("opt-level=2", "codegen-units=1")]
+    # What the tests need comes over the network meanwhile.
+    with ThreadPoolExecutor(1) as beside:
+        tools = [beside.submit(tests_environment, interpreter) for interpreter in interpreters]
+        wheel = wheel_built_by(BUILD_TOOLS, "wheels", "--profile", "dev", *optimised)
+        for each in tools:
+            each.result()
     for place, interpreter in enumerate(interpreters):
         test_wheel_with(interpreter, wheel, with_types=place == 0)
 
@@ -263,7 +285,7 @@ def test_wheel(interpreters):
         test_wheel_with(interpreter, wheel, with_types=False)
 
 
-def rust_beside(others, pythons):
+def rust_beside(others, pythons, also):
     """The tests of the crates, and other suites at the same time, in a process of their own
     whose output is shown after them: all of these mostly wait for processes."""
     with tempfile.TemporaryFile("w+") as log:
@@ -275,12 +297,10 @@ def rust_beside(others, pythons):
             # The one that the tests of the crates run must not be replaced.
             environment = {COMMAND: str(BUILT), **os.environ}
             beside.append(subprocess.Popen(command, stdout=log, stderr=log, env=environment))
-            # Beside the tests, the module would take five times as long to build.
-            while beside[0].poll() is None and not any((TARGET / "python").glob("*/*.whl")):
-                time.sleep(1)
+            return GIVING_WAY
 
         try:
-            test_rust(None, start)
+            test_rust(None, start, also)
             result = "passed"
         except Failed as error:
             result = f"FAILED: {error}"
@@ -303,6 +323,8 @@ def main(arguments):
     parser.add_argument("suites", nargs="*", metavar="SUITE", help=f"{', '.join(SUITES)}; without any: {' and '.join(USUAL)}")
     parser.add_argument("--python", action="append", metavar="INTERPRETER",
                         help="a version, a path, or `oldest`: what Python's tests run with")
+    parser.add_argument("--also", action="append", metavar="COMMAND", default=[],
+                        help="a command that runs beside the last tests of the crates, and must succeed as they do")
     options = parser.parse_args(arguments)
     for name in options.suites:
         if name not in SUITES:
@@ -321,11 +343,12 @@ def main(arguments):
     suites = list(options.suites or USUAL)
     results = []
     if len(suites) > 1 and suites[0] == "rust":
-        suites, results = [], rust_beside(suites[1:], options.python or [])
+        suites, results = [], rust_beside(suites[1:], options.python or [], options.also)
     for name in suites:
         start = time.monotonic()
         try:
-            SUITES[name](interpreters)
+            more = {"also": options.also} if name == "rust" else {}
+            SUITES[name](interpreters, **more)
             result = "passed"
         except Failed as error:
             result = f"FAILED: {error}"

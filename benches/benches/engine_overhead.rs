@@ -102,7 +102,8 @@ impl Visit for Times {
 
 impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Trace {
     fn enabled(&self, metadata: &Metadata<'_>, _: Context<'_, S>) -> bool {
-        metadata.target().starts_with("pinpoint_backends")
+        let target = metadata.target();
+        target.starts_with("pinpoint_local") || target.starts_with("pinpoint_store")
     }
 
     fn on_new_span(&self, _: &Attributes<'_>, id: &Id, context: Context<'_, S>) {
@@ -184,6 +185,11 @@ async fn measure(directory: &Path, rounds: u64, trace: &Trace) -> Result<f64, Bo
         }
     }
     let times = std::mem::take(&mut *trace.times());
+    if times.processes.is_empty() || times.journal == 0.0 {
+        return Err(
+            "no run or no record was traced: have the targets of `tracing` changed?".into(),
+        );
+    }
     let processes: f64 = times.processes.iter().sum();
     let built: f64 = builds.iter().sum();
     let own = wall - processes - built;

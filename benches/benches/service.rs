@@ -34,7 +34,7 @@ use clap::Parser;
 use http::Method;
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
-use pinpoint_backends::store::{JobFilter, JobStore, Order, Place};
+use pinpoint_backends::store::{JobFilter, JobStore, ListOrder, PagePosition};
 use serde_json::json;
 use tokio::task::JoinSet;
 
@@ -185,7 +185,12 @@ async fn listed(service: &Service, store: &JobStore) -> Result<(), Failure> {
         let before = began.elapsed();
         store
             .jobs()
-            .list(&filter(number), Order::default(), &Place::First, 50)
+            .list(
+                &filter(number),
+                ListOrder::default(),
+                &PagePosition::First,
+                50,
+            )
             .await?;
         alone.push(began.elapsed() - before);
     }

@@ -15,7 +15,8 @@ static FORMATS: LazyLock<Vec<Format>> = LazyLock::new(|| {
         "hyperfine", "gbench", "gobench", "pytest-benchmark", "jmh", "catch2", "chromium", "chromium-by-name", "talos", "auto",
         "hyperfine-console", "criterion-console", "gbench-console", "pytest-benchmark-console", "catch2-console",
         "vitest", "pytest-durations", "asv", "tinybench", "benchmark-ips", "benchmark-js", "benchmark-dotnet",
-        "perf-stat", "gbench-csv", "ycsb",
+        "jmh-console", "gotest-json", "github-action-benchmark", "bencher", "gungraun", "benchmark-dotnet-json",
+        "nanobench", "perf-stat", "gbench-csv", "ycsb",
         "libtest", "divan",
     ];
     names.map(|name| name.parse().expect("a known format")).into()

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use pinpoint_backends::job::kind_of;
 use pinpoint_backends::local::{LocalRepositories, Repository};
-use pinpoint_backends::store::{JobFilter, Order, Place};
+use pinpoint_backends::store::{JobFilter, ListOrder, PagePosition};
 use pinpoint_core::bots::{self as engine, ConfigFile};
 use pinpoint_core::{CombinedCommit, JobState};
 use pinpoint_midpoint::Midpoints;
@@ -55,7 +55,7 @@ pub(crate) fn stored_jobs(
         with_store(&state_dir, async |store| {
             let page = store
                 .jobs()
-                .list(&filter, Order::default(), &Place::First, limit)
+                .list(&filter, ListOrder::default(), &PagePosition::First, limit)
                 .await?;
             Ok(serde_json::to_value(page.jobs)?)
         })

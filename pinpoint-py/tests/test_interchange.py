@@ -142,7 +142,7 @@ def test_a_job_begun_by_the_command_goes_on_here(world: World, ended_by: Any) ->
         patch.setenv("INHERITED", "yes")
         job, child = world.begin(*words)
         child.send_signal(ended_by)
-        child.wait(timeout=60)
+        child.wait(timeout=240)
     assert job.kind == "bisection" and world.job().runs >= 1
     assert world.job().state == ("pending" if ended_by == signal.SIGINT else "running")
     assert pinpoint.job_outcome(job.id, state_dir=world.state) is None
@@ -215,7 +215,7 @@ def test_a_job_of_the_command_is_canceled_here(world: World) -> None:
     with pytest.raises(pinpoint.JobError, match="another process .*pinpoint.cancel_job"):
         world.python(resume=job.id)
     pinpoint.cancel_job(job.id, state_dir=world.state)
-    output, _ = child.communicate(timeout=60)
+    output, _ = child.communicate(timeout=240)
     assert world.job().state == "canceled" and "canceled" in output
     outcome = pinpoint.job_outcome(job.id, state_dir=world.state)
     assert outcome is not None and (outcome.status, outcome.reason) == ("canceled", "canceled")

@@ -16,7 +16,7 @@ use pinpoint_core::job::{BisectionResult, NamedCulprit};
 
 /// The answer of a job.
 #[derive(Debug, Clone)]
-pub struct Answer {
+pub struct Conclusion {
     /// The status in words.
     pub word: &'static str,
     /// Its color class: `found`, `good`, `bad` or `open`.
@@ -25,8 +25,8 @@ pub struct Answer {
     pub sentence: Markup,
 }
 
-pub(super) fn answer(report: &Report) -> Answer {
-    let say = |word, tone, sentence| Answer {
+pub(super) fn answer(report: &Report) -> Conclusion {
+    let say = |word, tone, sentence| Conclusion {
         word,
         tone,
         sentence,
@@ -56,12 +56,12 @@ pub(super) fn answer(report: &Report) -> Answer {
 }
 
 /// The answer of a result.
-pub fn of_result(result: &JobResult) -> Answer {
+pub fn of_result(result: &JobResult) -> Conclusion {
     match result {
         JobResult::Bisection(document) => of_search(document),
         JobResult::CulpritFinder(document) => of_search(&document.search),
         JobResult::Pairwise(document) => of_pairs(document),
-        _ => Answer {
+        _ => Conclusion {
             word: "unknown",
             tone: "open",
             sentence: html! { "This version can't show the result of this kind of job." },
@@ -106,7 +106,7 @@ pub(super) fn at(report: &Report, position: Position) -> Markup {
     }
 }
 
-fn of_search(document: &BisectionResult) -> Answer {
+fn of_search(document: &BisectionResult) -> Conclusion {
     let ends = html! { (code(&document.good)) " and " (code(&document.bad)) };
     let (word, tone, sentence) = match document.status {
         Status::CulpritFound => {
@@ -183,7 +183,7 @@ fn of_search(document: &BisectionResult) -> Answer {
         (sentence)
         @if let Some(detour) = detour(document) { " " (Foreign(&detour)) "." }
     };
-    Answer {
+    Conclusion {
         word,
         tone,
         sentence,
@@ -251,7 +251,7 @@ fn did(document: &BisectionResult, culprit: &NamedCulprit) -> Markup {
     }
 }
 
-fn of_pairs(document: &PairwiseResult) -> Answer {
+fn of_pairs(document: &PairwiseResult) -> Conclusion {
     let charts = count(document.charts.len() as u64, "metric");
     let sides =
         html! { (code(&document.experiment.commit)) " against " (code(&document.base.commit)) };
@@ -336,7 +336,7 @@ fn of_pairs(document: &PairwiseResult) -> Answer {
             html! { "This version can't say more of this answer." },
         ),
     };
-    Answer {
+    Conclusion {
         word,
         tone,
         sentence,

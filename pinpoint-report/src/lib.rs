@@ -40,11 +40,11 @@ mod search;
 pub mod text;
 pub mod words;
 
-pub use answer::{Answer, of_result};
+pub use answer::{Conclusion, of_result};
 pub use error::ReportError;
 pub use foreign::{Foreign, clean};
 pub use link::commit_page;
-pub use measurements::{ChartValues, Measurements, Pair, Place, Run};
+pub use measurements::{ChartValues, MeasuredCommit, Measurements, Pair, Run};
 pub use page::content_security_policy;
 pub use pairs::chart_pictures;
 pub use report::{report, report_explained};

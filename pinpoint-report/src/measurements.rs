@@ -24,7 +24,7 @@ use crate::words::short;
 #[derive(Debug, Clone, Default)]
 pub struct Measurements {
     /// The commits that were run, in the order of the search.
-    pub places: Vec<Place>,
+    pub places: Vec<MeasuredCommit>,
     /// In the order in which they were made.
     pub runs: Vec<Run>,
     /// In the order in which they were made.
@@ -39,7 +39,7 @@ pub struct Measurements {
 
 /// A commit that was run.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Place {
+pub struct MeasuredCommit {
     /// Its place in the search.
     pub position: Position,
     /// The commit.
@@ -124,7 +124,7 @@ impl Measurements {
                 self.order.add(&list);
                 // A machine measures no commit of a range before it was listed, and then the
                 // others stay in order.
-                let is_within = |place: &Place| matches!(place.position, Position::Within { range: its, .. } if its == range);
+                let is_within = |place: &MeasuredCommit| matches!(place.position, Position::Within { range: its, .. } if its == range);
                 if self.places.iter().any(is_within) {
                     self.sort();
                 }
@@ -215,7 +215,8 @@ impl Measurements {
             return;
         }
         let key = (self.order.key(position), position);
-        let before = |place: &Place| (self.order.key(place.position), place.position) < key;
+        let before =
+            |place: &MeasuredCommit| (self.order.key(place.position), place.position) < key;
         let index = self.places.partition_point(before);
         for other in self.indices.values_mut().filter(|other| **other >= index) {
             *other += 1;
@@ -223,7 +224,8 @@ impl Measurements {
         // Every commit that was run was built, and so has a name.
         let commit = names.commit(position).cloned();
         let commit = commit.unwrap_or_else(|| Commit::new("", "").into());
-        self.places.insert(index, Place { position, commit });
+        self.places
+            .insert(index, MeasuredCommit { position, commit });
         self.indices.insert(position, index);
     }
 
@@ -238,10 +240,10 @@ impl Measurements {
 
     /// Those of a test, which has no journal.
     #[cfg(test)]
-    pub(super) fn of_runs(places: Vec<Place>, runs: Vec<Run>) -> Self {
+    pub(super) fn of_runs(places: Vec<MeasuredCommit>, runs: Vec<Run>) -> Self {
         let mut measured = Self::default();
         let mut names = CommitNames::default();
-        for Place { position, commit } in &places {
+        for MeasuredCommit { position, commit } in &places {
             let report = BuildReport::built(commit.clone());
             names.learn(&Task::Build { commit: *position }, &Report::Built(report));
         }
@@ -276,7 +278,7 @@ impl Measurements {
         }
         let columns = self.places.iter().zip(values);
         columns
-            .map(|(Place { commit, .. }, values)| {
+            .map(|(MeasuredCommit { commit, .. }, values)| {
                 let is_culprit = culprits.iter().any(|culprit| culprit.commit == *commit);
                 Column::new(short(commit), values, is_culprit)
             })
@@ -305,7 +307,7 @@ impl Measurements {
     }
 
     /// The place at a position, if its commit was run.
-    pub fn place(&self, position: Position) -> Option<&Place> {
+    pub fn place(&self, position: Position) -> Option<&MeasuredCommit> {
         self.places.get(self.place_of(position)?)
     }
 

@@ -107,7 +107,7 @@ mod tests {
     use pinpoint_core::{CombinedCommit, Commit, ModifiedDependency, Position, RunReport, Series};
     use serde_json::json;
 
-    use super::super::measurements::{Measurements, Place, Run};
+    use super::super::measurements::{MeasuredCommit, Measurements, Run};
     use super::super::model::{FailedBuild, Source};
     use super::*;
 
@@ -198,7 +198,7 @@ mod tests {
             path: HOSTILE.into(),
             lines: None,
         };
-        let place = |position, commit: &CombinedCommit| Place {
+        let place = |position, commit: &CombinedCommit| MeasuredCommit {
             position,
             commit: commit.clone(),
         };

@@ -37,7 +37,7 @@ use crate::jobs::hosts::is_name;
 
 pub use self::commits::Commits;
 pub use self::error::ConfigError;
-pub use self::limits::{LimitsConfig, Most, OwnLimits};
+pub use self::limits::{Limit, LimitsConfig, OwnLimits};
 pub(crate) use self::presets::MOST_ATTEMPTS;
 pub use self::presets::{Preset, PresetKind};
 pub use self::sign_in::{

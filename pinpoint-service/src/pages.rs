@@ -12,7 +12,7 @@ use axum::routing::{get, post};
 use axum::{Json, Router};
 use http::Method;
 use http::header::CONTENT_TYPE;
-use pinpoint_backends::store::{JobFilter, Order, Place, SCHEMA_VERSION};
+use pinpoint_backends::store::{JobFilter, ListOrder, PagePosition, SCHEMA_VERSION};
 use serde_json::json;
 
 use crate::api::access::Access;
@@ -129,7 +129,12 @@ async fn ready(State(service): State<Service>) -> Response {
         let store = &service.store;
         store
             .jobs()
-            .list(&JobFilter::default(), Order::default(), &Place::First, 1)
+            .list(
+                &JobFilter::default(),
+                ListOrder::default(),
+                &PagePosition::First,
+                1,
+            )
             .await?;
         store.version().await
     };

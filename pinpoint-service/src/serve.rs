@@ -15,7 +15,7 @@ use pinpoint_backends::store::{JobStore, Patience, SCHEMA_VERSION, version_at, v
 use pinpoint_backends::worker::{LEASE, WorkerEvent, WorkerOptions};
 use pinpoint_backends::{create_state_dir, give_memory_back, owner, worker};
 use pinpoint_core::bots::{Bots, ConfigFile};
-use pinpoint_service::config::{Config, LimitsConfig, Most, Preset};
+use pinpoint_service::config::{Config, Limit, LimitsConfig, Preset};
 use pinpoint_service::{
     Commits, ConnectionGuard, Gerrit, Limits, Phase, Service, SignIn, metrics, router,
 };
@@ -283,7 +283,7 @@ fn within_open_files(limits: LimitsConfig) -> LimitsConfig {
     let most = current.saturating_sub(OTHER_FILES).max(OTHER_FILES);
     let most = u32::try_from(most).unwrap_or(u32::MAX);
     LimitsConfig {
-        connections: Most::of(most.min(wanted)),
+        connections: Limit::new(most.min(wanted)),
         ..limits
     }
 }

@@ -17,7 +17,7 @@ use crate::jobs::machines::MeasuredJobs;
 use crate::jobs::watching::Watches;
 use crate::phase::Phase;
 use crate::ui::job::feeds::Feeds;
-use crate::ui::job::kept::JobCache;
+use crate::ui::job::job_cache::JobCache;
 
 /// The store, the bots and the rest that requests are answered from. Clones share it.
 #[derive(Debug, Clone)]

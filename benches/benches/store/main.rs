@@ -27,7 +27,9 @@ use std::error::Error;
 use std::time::{Duration, Instant};
 
 use clap::Parser;
-use pinpoint_backends::store::{Durability, JobFilter, JobStore, NewJob, Order, Place, SortBy};
+use pinpoint_backends::store::{
+    Durability, JobFilter, JobStore, ListOrder, NewJob, PagePosition, SortBy,
+};
 use pinpoint_core::{JobState, Record};
 use test_servers::postgres;
 
@@ -209,7 +211,7 @@ async fn lists(store: &JobStore, jobs: u64, factor: f64) -> Result<(), Box<dyn E
             let began = Instant::now();
             let page = store
                 .jobs()
-                .list(&filter, Order::default(), &Place::First, 50)
+                .list(&filter, ListOrder::default(), &PagePosition::First, 50)
                 .await?;
             times.push(began.elapsed());
             found += page.jobs.len() as u64;
@@ -242,14 +244,14 @@ async fn lists(store: &JobStore, jobs: u64, factor: f64) -> Result<(), Box<dyn E
             for i in 1..=TIMES {
                 let id = fill::id(jobs * i / (TIMES + 1)).parse_id();
                 let place = if back {
-                    Place::Before(id.into())
+                    PagePosition::Before(id.into())
                 } else {
-                    Place::After(id.into())
+                    PagePosition::After(id.into())
                 };
                 let began = Instant::now();
                 store
                     .jobs()
-                    .list(&filter, Order::default(), &place, 50)
+                    .list(&filter, ListOrder::default(), &place, 50)
                     .await?;
                 times.push(began.elapsed());
             }
@@ -320,20 +322,25 @@ async fn sorted(store: &JobStore, factor: f64) -> Result<(), Box<dyn Error>> {
             let (mut first, mut next) = (Vec::new(), Vec::new());
             for i in 0..TIMES {
                 let filter = filter(i);
-                let order = Order {
+                let order = ListOrder {
                     by,
                     ascending: i % 2 == 0,
                 };
                 let began = Instant::now();
-                let page = store.jobs().list(&filter, order, &Place::First, 50).await?;
+                let page = store
+                    .jobs()
+                    .list(&filter, order, &PagePosition::First, 50)
+                    .await?;
                 first.push(began.elapsed());
                 // Of a job that was listed elsewhere.
                 let middle = store
                     .jobs()
-                    .list(&filter, Order::default(), &Place::First, 50)
+                    .list(&filter, ListOrder::default(), &PagePosition::First, 50)
                     .await?;
                 let middle = middle.jobs.last().or(page.jobs.last());
-                let place = middle.map_or(Place::First, |job| Place::After(order.key_of(job)));
+                let place = middle.map_or(PagePosition::First, |job| {
+                    PagePosition::After(order.key_of(job))
+                });
                 let began = Instant::now();
                 store.jobs().list(&filter, order, &place, 50).await?;
                 next.push(began.elapsed());

@@ -12,7 +12,7 @@ use super::exchange::{FileLine, JobLine, Line, RecordLine, VERSION};
 use super::files::Piece;
 use super::rows;
 use super::views::{Exchange, Jobs};
-use super::{CancelRequest, JobFilter, JobId, Order, Place, StoreError};
+use super::{CancelRequest, JobFilter, JobId, ListOrder, PagePosition, StoreError};
 
 /// Jobs looked up at once.
 const PAGE: u32 = 500;
@@ -66,14 +66,14 @@ impl Exchange<'_> {
             database: self.database,
         };
         let mut written = Written::begin(output)?;
-        let mut place = Place::First;
+        let mut place = PagePosition::First;
         loop {
-            let page = (jobs.list(filter, Order::default(), &place, PAGE)).await?;
+            let page = (jobs.list(filter, ListOrder::default(), &place, PAGE)).await?;
             for job in &page.jobs {
                 written.add(self.export_job(&job.id, output).await?);
             }
             match page.jobs.into_iter().next_back() {
-                Some(last) if page.more => place = Place::After(last.id.into()),
+                Some(last) if page.more => place = PagePosition::After(last.id.into()),
                 _ => break,
             }
         }

@@ -51,7 +51,7 @@ pub struct NameParts {
 /// misses none, whatever was added in between, except for those whose value in the column that the
 /// list is sorted by has changed: by age none has. The job itself may have been removed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum Place {
+pub enum PagePosition {
     /// The beginning of the list: by default the newest jobs.
     #[default]
     First,
@@ -66,7 +66,7 @@ pub enum Place {
 pub struct Page {
     /// The jobs, in the order of the list.
     pub jobs: Vec<JobSummary>,
-    /// True if more jobs follow in the direction of the page: before it for [`Place::Before`],
+    /// True if more jobs follow in the direction of the page: before it for [`PagePosition::Before`],
     /// after it otherwise.
     pub more: bool,
 }

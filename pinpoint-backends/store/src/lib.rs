@@ -41,7 +41,7 @@
 //! spec may hold secrets.
 //!
 //! ```
-//! use pinpoint_store::{JobFilter, JobStore, NewJob, Order, Place};
+//! use pinpoint_store::{JobFilter, JobStore, NewJob, ListOrder, PagePosition};
 //! use pinpoint_core::{BuildReport, Commit, JobState, Journal, Record, Report};
 //!
 //! # #[tokio::main(flavor = "current_thread")]
@@ -71,7 +71,7 @@
 //!     benchmark: Some("bench.sh".into()),
 //!     ..JobFilter::default()
 //! };
-//! let page = store.jobs().list(&filter, Order::default(), &Place::First, 50).await?;
+//! let page = store.jobs().list(&filter, ListOrder::default(), &PagePosition::First, 50).await?;
 //! assert_eq!(page.jobs[0].builds, 1);
 //! # Ok(())
 //! # }
@@ -142,7 +142,7 @@ pub use creation::{Created, Creation, IdempotencyKey};
 pub use database_error::DatabaseError;
 pub use error::StoreError;
 pub use files::{JobFile, KnownFile, MOST_FILE_BYTES};
-pub use filter::{JobFilter, NameParts, Page, Place, Total};
+pub use filter::{JobFilter, NameParts, Page, PagePosition, Total};
 pub use holders::Holder;
 pub use import::{Check, Imported};
 pub use job::{CancelRequest, Job, JobId, JobSummary, NewJob, NewJobError, NoJobId};
@@ -152,7 +152,7 @@ pub use job_store::JobStore;
 pub use journal::{JOURNAL_VERSION, JobJournal};
 pub use lease::Lease;
 pub use lock::{JobLock, LockError};
-pub use order::{Order, SortBy, SortKey};
+pub use order::{ListOrder, SortBy, SortKey};
 #[cfg(feature = "postgres")]
 pub use postgres::version_at;
 pub use preferences::MOST_PREFERENCES_BYTES;

@@ -9,7 +9,9 @@ use super::jobs::{SUMMARY, summary};
 use super::order::SortValue;
 use super::query::{Query, WORDS_AND_JOBS};
 use super::views::Jobs;
-use super::{JobFilter, JobId, JobSummary, Order, Page, Place, SortBy, SortKey, StoreError, Total};
+use super::{
+    JobFilter, JobId, JobSummary, ListOrder, Page, PagePosition, SortBy, SortKey, StoreError, Total,
+};
 
 /// The most jobs that are counted one by one.
 const COUNTED: i64 = 10_000;
@@ -24,14 +26,14 @@ impl Jobs<'_> {
     pub async fn list(
         self,
         filter: &JobFilter,
-        order: Order,
-        place: &Place,
+        order: ListOrder,
+        place: &PagePosition,
         limit: u32,
     ) -> Result<Page, StoreError> {
         let (key, backwards) = match place {
-            Place::First => (None, false),
-            Place::After(key) => (Some(key), false),
-            Place::Before(key) => (Some(key), true),
+            PagePosition::First => (None, false),
+            PagePosition::After(key) => (Some(key), false),
+            PagePosition::Before(key) => (Some(key), true),
         };
         // Jobs that all have the same value are sorted by their age.
         let by = match order.by.value_in(filter) {
@@ -333,7 +335,7 @@ mod tests {
                 for (ascending, is_further) in
                     [(true, false), (false, false), (true, true), (false, true)]
                 {
-                    let order = Order { by, ascending };
+                    let order = ListOrder { by, ascending };
                     let walk = Walk {
                         by,
                         is_sorted: true,

@@ -46,7 +46,7 @@ pub enum SortBy {
 /// name comes before all others, and of jobs with the same value the older is before the newer.
 /// A descending list is an ascending one backwards.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub struct Order {
+pub struct ListOrder {
     /// The column.
     pub by: SortBy,
     /// The least value, or the oldest job, is first, and not last.
@@ -122,7 +122,7 @@ impl SortBy {
     }
 }
 
-impl Order {
+impl ListOrder {
     /// The place of a job in a list of this order.
     pub fn key_of(self, job: &JobSummary) -> SortKey {
         let keys = || NameKeys::new(&job.name, &job.title, &job.benchmark, &job.bot, &job.user);

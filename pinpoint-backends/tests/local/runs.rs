@@ -159,8 +159,8 @@ async fn at_second(script: &str, timeout: Option<Duration>) -> (World, pinpoint_
 async fn a_run_that_takes_too_long_is_ended_with_all_it_started() {
     // It ignores the request to end, so that only the last resort works.
     let script = "trap '' TERM; sleep 1000 & echo $! > ROOT/child; wait; sleep 1000";
-    let (world, report) = at_second(script, Some(Duration::from_secs(2))).await;
-    assert_eq!(report.failure.as_deref(), Some("timed out after 2s"));
+    let (world, report) = at_second(script, Some(Duration::from_secs(10))).await;
+    assert_eq!(report.failure.as_deref(), Some("timed out after 10s"));
     if world.path("child").exists() {
         until("the child's end", || !lives(&world.path("child"))).await;
     }
@@ -169,15 +169,15 @@ async fn a_run_that_takes_too_long_is_ended_with_all_it_started() {
 #[tokio::test]
 async fn a_run_that_stops_what_sees_to_its_end_is_ended_too() {
     let script = "kill -STOP $PPID; sleep 1000";
-    let (_world, report) = at_second(script, Some(Duration::from_secs(2))).await;
-    assert_eq!(report.failure.as_deref(), Some("timed out after 2s"));
+    let (_world, report) = at_second(script, Some(Duration::from_secs(10))).await;
+    assert_eq!(report.failure.as_deref(), Some("timed out after 10s"));
 }
 
 #[tokio::test]
 async fn a_run_that_left_its_process_group_is_ended_too() {
     let script = "exec python3 -c 'import os, time; os.setpgid(0, os.getppid()); time.sleep(1000)'";
-    let (_world, report) = at_second(script, Some(Duration::from_secs(2))).await;
-    assert_eq!(report.failure.as_deref(), Some("timed out after 2s"));
+    let (_world, report) = at_second(script, Some(Duration::from_secs(10))).await;
+    assert_eq!(report.failure.as_deref(), Some("timed out after 10s"));
 }
 
 #[tokio::test]

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use pinpoint_backends::store::{
-    AuditCheck, AuditEntry, JobFilter, JobId, JobJournal, JobStore, JobSummary, NewJob, Order,
-    Place, StoreError,
+    AuditCheck, AuditEntry, JobFilter, JobId, JobJournal, JobStore, JobSummary, ListOrder, NewJob,
+    PagePosition, StoreError,
 };
 use pinpoint_core::{
     BuildReport, CombinedCommit, Commit, Journal, JournalError, Record, Report, RunReport,
@@ -224,7 +224,7 @@ pub(crate) async fn all(store: &JobStore) -> Vec<JobSummary> {
 pub(crate) async fn found(store: &JobStore, filter: JobFilter) -> Vec<JobSummary> {
     let page = store
         .jobs()
-        .list(&filter, Order::default(), &Place::First, 1000)
+        .list(&filter, ListOrder::default(), &PagePosition::First, 1000)
         .await
         .unwrap();
     assert!(!page.more);

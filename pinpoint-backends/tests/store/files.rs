@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use pinpoint_backends::store::{JobStore, Order, Place, SCHEMA_VERSION, StoreError};
+use pinpoint_backends::store::{JobStore, ListOrder, PagePosition, SCHEMA_VERSION, StoreError};
 use pinpoint_core::{JobState, Journal, Record, Report, RunReport};
 use sqlx::Connection;
 
@@ -297,10 +297,10 @@ async fn a_file_of_version_1_becomes_one_of_this_version() {
     let list = all(&store).await;
     assert_eq!((&list[0].id, &list[1].id), (&new, &jobs[0].id));
     for (newer, older) in list.iter().zip(&list[1..]) {
-        let after = Place::After(newer.id.clone().into());
+        let after = PagePosition::After(newer.id.clone().into());
         let page = (store
             .jobs()
-            .list(&Default::default(), Order::default(), &after, 1))
+            .list(&Default::default(), ListOrder::default(), &after, 1))
         .await
         .unwrap();
         assert_eq!(page.jobs[0].id, older.id);
@@ -403,7 +403,12 @@ async fn use_everything(state_dir: &Path) -> Result<(), StoreError> {
     let time = std::time::Duration::from_secs(60);
     let page = store
         .jobs()
-        .list(&Default::default(), Order::default(), &Place::First, 10)
+        .list(
+            &Default::default(),
+            ListOrder::default(),
+            &PagePosition::First,
+            10,
+        )
         .await?;
     let words = pinpoint_backends::store::JobFilter {
         text: Some("job".into()),
@@ -411,7 +416,7 @@ async fn use_everything(state_dir: &Path) -> Result<(), StoreError> {
     };
     let _ = store
         .jobs()
-        .list(&words, Order::default(), &Place::First, 10)
+        .list(&words, ListOrder::default(), &PagePosition::First, 10)
         .await;
     let _ = store.jobs().count(&words).await;
     let _ = store
@@ -483,7 +488,7 @@ async fn a_damaged_file_is_an_error_at_worst() {
         let path = copy.path().to_owned();
         // In its own task, so that any panic in it is noticed.
         let used = tokio::spawn(async move { use_everything(&path).await });
-        let used = tokio::time::timeout(std::time::Duration::from_secs(120), used).await;
+        let used = tokio::time::timeout(std::time::Duration::from_secs(300), used).await;
         let used = used.unwrap_or_else(|_| panic!("file {seed} hangs"));
         match used.unwrap_or_else(|panic| panic!("file {seed}: {panic}")) {
             Ok(()) => {}

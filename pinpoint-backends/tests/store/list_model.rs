@@ -1,7 +1,7 @@
 //! A model of lists: the documented rules, applied to one job at a time, and jobs and filters to
 //! compare them with.
 
-use pinpoint_backends::store::{JobFilter, JobSummary, NameParts, NewJob, Order, SortBy};
+use pinpoint_backends::store::{JobFilter, JobSummary, ListOrder, NameParts, NewJob, SortBy};
 use pinpoint_core::{JobState, Record};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
@@ -43,14 +43,14 @@ fn any_of(words: &'static [&'static str]) -> impl Strategy<Value = String> + Clo
 /// A filter and an order, with a job to continue from: forward, or back.
 pub(crate) fn any_filter(
     jobs: &[JobSummary],
-) -> impl Strategy<Value = (JobFilter, Order, Option<(JobSummary, bool)>)> {
+) -> impl Strategy<Value = (JobFilter, ListOrder, Option<(JobSummary, bool)>)> {
     let rarely = |strategy| prop::option::weighted(0.3, strategy);
     let times: Vec<i64> = jobs.iter().map(|job| job.created).collect();
     let time = prop::option::weighted(0.2, prop::sample::select(times));
     let job = prop::sample::select(jobs.to_vec());
     let from = prop::option::weighted(0.7, (job, any::<bool>()));
     let order = (prop::sample::select(&SortBy::ALL[..]), any::<bool>());
-    let order = order.prop_map(|(by, ascending)| Order { by, ascending });
+    let order = order.prop_map(|(by, ascending)| ListOrder { by, ascending });
     (
         (
             rarely(any_of(NAMES)),
@@ -182,7 +182,11 @@ pub(crate) fn value(by: SortBy, job: &JobSummary) -> (String, i64) {
 }
 
 /// Compares as an order does.
-pub(crate) fn compare(order: Order, one: &JobSummary, other: &JobSummary) -> std::cmp::Ordering {
+pub(crate) fn compare(
+    order: ListOrder,
+    one: &JobSummary,
+    other: &JobSummary,
+) -> std::cmp::Ordering {
     let key = |job: &JobSummary| (value(order.by, job), job.id.clone());
     let compared = key(one).cmp(&key(other));
     if order.ascending {

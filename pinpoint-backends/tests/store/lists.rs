@@ -1,7 +1,8 @@
 //! Lists: exactly the jobs of a filter, page by page.
 
 use pinpoint_backends::store::{
-    JobFilter, JobId, JobStore, JobSummary, NameParts, NewJob, Order, Place, StoreError, Total,
+    JobFilter, JobId, JobStore, JobSummary, ListOrder, NameParts, NewJob, PagePosition, StoreError,
+    Total,
 };
 use pinpoint_core::{BuildReport, Commit, JobState, Record, Report};
 use proptest::strategy::{Strategy, ValueTree};
@@ -139,6 +140,7 @@ async fn any_filter_finds_what_a_look_at_every_job_finds(fixture: Fixture) {
             .filter(|job| fits(&filter, job))
             .cloned()
             .collect();
+        let count = expected.len() as u64;
         expected.sort_by(|one, other| compare(order, one, other));
         if let Some((from, is_back)) = &from {
             let wanted = if *is_back {
@@ -149,15 +151,15 @@ async fn any_filter_finds_what_a_look_at_every_job_finds(fixture: Fixture) {
             expected.retain(|job| compare(order, job, from) == wanted);
         }
         let place = match &from {
-            None => Place::First,
-            Some((job, false)) => Place::After(order.key_of(job)),
-            Some((job, true)) => Place::Before(order.key_of(job)),
+            None => PagePosition::First,
+            Some((job, false)) => PagePosition::After(order.key_of(job)),
+            Some((job, true)) => PagePosition::Before(order.key_of(job)),
         };
         const LIMIT: usize = 7;
         let more = expected.len() > LIMIT;
         match &place {
-            Place::Before(_) => drop(expected.drain(..expected.len().saturating_sub(LIMIT))),
-            Place::First | Place::After(_) => expected.truncate(LIMIT),
+            PagePosition::Before(_) => drop(expected.drain(..expected.len().saturating_sub(LIMIT))),
+            PagePosition::First | PagePosition::After(_) => expected.truncate(LIMIT),
         }
         let page = (store.jobs().list(&filter, order, &place, LIMIT as u32))
             .await
@@ -166,7 +168,6 @@ async fn any_filter_finds_what_a_look_at_every_job_finds(fixture: Fixture) {
         assert_eq!(page.more, more, "{filter:?} {order:?} {place:?}");
         some += usize::from(!expected.is_empty());
 
-        let count = jobs.iter().filter(|job| fits(&filter, job)).count() as u64;
         assert_eq!(
             store.jobs().count(&filter).await.unwrap(),
             Total::Exactly(count),
@@ -204,16 +205,16 @@ async fn pages_follow_one_another_both_ways(fixture: Fixture) {
         let whole = found(store, filter.clone()).await;
         for size in [1, 7, 20, 60, 100] {
             let mut forth: Vec<JobSummary> = Vec::new();
-            let mut place = Place::First;
+            let mut place = PagePosition::First;
             loop {
                 let page = store
                     .jobs()
-                    .list(&filter, Order::default(), &place, size)
+                    .list(&filter, ListOrder::default(), &place, size)
                     .await
                     .unwrap();
                 forth.extend(page.jobs);
                 match forth.last() {
-                    Some(last) if page.more => place = Place::After(last.id.clone().into()),
+                    Some(last) if page.more => place = PagePosition::After(last.id.clone().into()),
                     _ => break,
                 }
             }
@@ -222,10 +223,10 @@ async fn pages_follow_one_another_both_ways(fixture: Fixture) {
             let Some(last) = whole.last() else { continue };
             let mut back = vec![last.clone()];
             loop {
-                let place = Place::Before(back[0].id.clone().into());
+                let place = PagePosition::Before(back[0].id.clone().into());
                 let mut page = store
                     .jobs()
-                    .list(&filter, Order::default(), &place, size)
+                    .list(&filter, ListOrder::default(), &place, size)
                     .await
                     .unwrap();
                 page.jobs.append(&mut back);
@@ -238,7 +239,7 @@ async fn pages_follow_one_another_both_ways(fixture: Fixture) {
         }
         let nothing = store
             .jobs()
-            .list(&filter, Order::default(), &Place::First, 0)
+            .list(&filter, ListOrder::default(), &PagePosition::First, 0)
             .await
             .unwrap();
         assert_eq!((nothing.jobs.len(), nothing.more), (0, !whole.is_empty()));
@@ -254,13 +255,13 @@ async fn going_on_from_a_job_is_the_same_whatever_changed(fixture: Fixture) {
     let page = async |place| {
         let page = (store
             .jobs()
-            .list(&JobFilter::default(), Order::default(), &place, 2))
+            .list(&JobFilter::default(), ListOrder::default(), &place, 2))
         .await
         .unwrap();
         page.jobs.into_iter().map(|job| job.id).collect::<Vec<_>>()
     };
     let of = |numbers: [usize; 2]| numbers.map(|number| ids[number].clone());
-    assert_eq!(page(Place::First).await, of([5, 4]));
+    assert_eq!(page(PagePosition::First).await, of([5, 4]));
     // New jobs, a new state, and the removal of the job from which the list continues.
     create(store, "a").await;
     store
@@ -273,8 +274,14 @@ async fn going_on_from_a_job_is_the_same_whatever_changed(fixture: Fixture) {
         .await;
     let error = store.jobs().get(&ids[4]).await.unwrap_err();
     assert!(matches!(error, StoreError::Unknown { .. }), "{error}");
-    assert_eq!(page(Place::After(ids[4].clone().into())).await, of([3, 2]));
-    assert_eq!(page(Place::Before(ids[2].clone().into())).await, of([5, 3]));
+    assert_eq!(
+        page(PagePosition::After(ids[4].clone().into())).await,
+        of([3, 2])
+    );
+    assert_eq!(
+        page(PagePosition::Before(ids[2].clone().into())).await,
+        of([5, 3])
+    );
 }
 
 async fn words_are_found_whatever_stands_between_them(fixture: Fixture) {

@@ -58,11 +58,12 @@ impl Network {
             .unwrap();
         let create = AssertSqlSafe(format!("CREATE DATABASE {name}"));
         sqlx::query(create).execute(&mut connection).await.unwrap();
+        // It makes the tables, for which a busy machine may take longer than the patience.
+        let direct = JobStore::connect(&server.url(&name)).await.unwrap();
         let proxy = Arc::new(Proxy::start(&server.socket()));
         let store = JobStore::connect_with(&proxy.url(&name), patience)
             .await
             .unwrap();
-        let direct = JobStore::connect(&server.url(&name)).await.unwrap();
         let id = store
             .jobs()
             .create(&new_job("over a network"))

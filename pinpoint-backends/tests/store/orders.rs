@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use pinpoint_backends::store::{
-    JobFilter, JobId, JobStore, JobSummary, NewJob, Order, Place, SortBy,
+    JobFilter, JobId, JobStore, JobSummary, ListOrder, NewJob, PagePosition, SortBy,
 };
 use pinpoint_core::JobState;
 use proptest::test_runner::TestRunner;
@@ -28,26 +28,26 @@ on_both! {
 async fn pages(
     store: &JobStore,
     filter: &JobFilter,
-    order: Order,
+    order: ListOrder,
     is_back: bool,
 ) -> Vec<JobSummary> {
-    let order = Order {
+    let order = ListOrder {
         ascending: order.ascending != is_back,
         ..order
     };
     let mut jobs: Vec<JobSummary> = Vec::new();
-    let mut place = Place::First;
+    let mut place = PagePosition::First;
     if is_back {
         // The same list, from its end on.
         let page = store
             .jobs()
-            .list(filter, order, &Place::First, 1)
+            .list(filter, order, &PagePosition::First, 1)
             .await
             .unwrap();
         jobs.extend(page.jobs);
-        place = Place::Before(order.key_of(jobs.first().unwrap()));
+        place = PagePosition::Before(order.key_of(jobs.first().unwrap()));
     }
-    let order = Order {
+    let order = ListOrder {
         ascending: order.ascending != is_back,
         ..order
     };
@@ -62,8 +62,8 @@ async fn pages(
             false => jobs.extend(page.jobs),
         }
         match last {
-            Some(last) if page.more && is_back => place = Place::Before(order.key_of(&last)),
-            Some(last) if page.more => place = Place::After(order.key_of(&last)),
+            Some(last) if page.more && is_back => place = PagePosition::Before(order.key_of(&last)),
+            Some(last) if page.more => place = PagePosition::After(order.key_of(&last)),
             _ => break,
         }
     }
@@ -121,7 +121,7 @@ async fn pages_of_any_order_miss_no_job_while_others_change(fixture: Fixture) {
         for by in SortBy::ALL {
             for (ascending, is_back) in [(true, false), (false, false), (true, true), (false, true)]
             {
-                let order = Order { by, ascending };
+                let order = ListOrder { by, ascending };
                 let seen = pages(store, &JobFilter::default(), order, is_back).await;
                 let seen: Vec<&JobSummary> = seen
                     .iter()
@@ -190,22 +190,30 @@ async fn many_jobs_are_sorted_along_an_index(fixture: Fixture) {
             ..JobFilter::default()
         },
     ];
-    for filter in &filters {
-        for by in SortBy::ALL {
+    let fitting = filters.each_ref().map(|filter| {
+        let fits = jobs.iter().map(|job| fits_name(filter, job));
+        fits.collect::<Vec<bool>>()
+    });
+    for by in SortBy::ALL {
+        let mut sorted: Vec<usize> = (0..jobs.len()).collect();
+        sorted.sort_by_cached_key(|&place| (value(by, &jobs[place]), jobs[place].id.clone()));
+        for (filter, fitting) in filters.iter().zip(&fitting) {
             for ascending in [true, false] {
-                let order = Order { by, ascending };
-                let mut expected: Vec<_> =
-                    jobs.iter().filter(|job| fits_name(filter, job)).collect();
-                expected.sort_by_cached_key(|job| (value(order.by, job), job.id.clone()));
+                let order = ListOrder { by, ascending };
+                let places = sorted.iter().filter(|&&place| fitting[place]);
+                let mut expected: Vec<_> = places.map(|&place| &jobs[place]).collect();
                 if !ascending {
                     expected.reverse();
                 }
                 let middle = expected.len() / 2;
                 let key = order.key_of(expected[middle]);
                 for (place, expected) in [
-                    (Place::First, &expected[..5]),
-                    (Place::After(key.clone()), &expected[middle + 1..middle + 6]),
-                    (Place::Before(key), &expected[middle - 5..middle]),
+                    (PagePosition::First, &expected[..5]),
+                    (
+                        PagePosition::After(key.clone()),
+                        &expected[middle + 1..middle + 6],
+                    ),
+                    (PagePosition::Before(key), &expected[middle - 5..middle]),
                 ] {
                     let page = store.jobs().list(filter, order, &place, 5).await.unwrap();
                     let page: Vec<_> = page.jobs.iter().collect();
@@ -261,13 +269,13 @@ async fn letters_of_either_case_and_of_any_script_are_sorted_alike(fixture: Fixt
             .unwrap();
     }
     for ascending in [true, false] {
-        let order = Order {
+        let order = ListOrder {
             by: SortBy::Name,
             ascending,
         };
         let page = store
             .jobs()
-            .list(&JobFilter::default(), order, &Place::First, 100)
+            .list(&JobFilter::default(), order, &PagePosition::First, 100)
             .await
             .unwrap();
         let mut sorted: Vec<(String, &JobSummary)> = (page.jobs.iter())
@@ -312,13 +320,13 @@ async fn jobs_of_versions_5_and_6_have_all_that_a_list_shows(fixture: Fixture) {
     let lists = async |store: &JobStore| {
         let mut lists = Vec::new();
         for by in SortBy::ALL {
-            let order = Order {
+            let order = ListOrder {
                 by,
                 ascending: true,
             };
             let page = (store
                 .jobs()
-                .list(&JobFilter::default(), order, &Place::First, 100))
+                .list(&JobFilter::default(), order, &PagePosition::First, 100))
             .await
             .unwrap();
             lists.push(page.jobs);
@@ -368,13 +376,13 @@ async fn postgres_walks_along_the_index_of_an_order() {
     for filter in [JobFilter::default(), user] {
         for by in SortBy::ALL {
             for ascending in [true, false] {
-                let order = Order { by, ascending };
+                let order = ListOrder { by, ascending };
                 let page = store
                     .jobs()
-                    .list(&filter, order, &Place::First, 50)
+                    .list(&filter, order, &PagePosition::First, 50)
                     .await
                     .unwrap();
-                let after = Place::After(order.key_of(page.jobs.last().unwrap()));
+                let after = PagePosition::After(order.key_of(page.jobs.last().unwrap()));
                 store.jobs().list(&filter, order, &after, 50).await.unwrap();
             }
         }

@@ -30,13 +30,14 @@ pub(crate) struct Benchmark {
     /// A shell command that builds a commit, run once in the commit's own work tree.
     #[arg(long, value_name = "SHELL COMMAND", help_heading = BENCHMARK)]
     pub(crate) build: Option<String>,
-    /// The format of the results: auto, time, lines (`name: value unit`),
-    /// json:POINTER, regex:PATTERN with a group named `value`, hyperfine,
-    /// criterion, gbench, gobench, pytest-benchmark, jmh, catch2, chromium,
-    /// chromium-by-name, talos, libtest, divan, vitest, pytest-durations, asv, tinybench,
-    /// benchmark-ips, benchmark-js, benchmark-dotnet, perf-stat, gbench-csv, ycsb; or, to
+    /// The format of the results: auto, time, lines (`name: value unit`), json:POINTER,
+    /// regex:PATTERN with a group named `value`, hyperfine, criterion, gbench, gobench,
+    /// pytest-benchmark, jmh, catch2, chromium, chromium-by-name, talos, libtest,
+    /// divan, vitest, pytest-durations, asv, tinybench, benchmark-ips, benchmark-js,
+    /// benchmark-dotnet, benchmark-dotnet-json, nanobench, gotest-json,
+    /// github-action-benchmark, bencher, gungraun, perf-stat, gbench-csv, ycsb; or, to
     /// read what a tool shows on a terminal, hyperfine-console, criterion-console,
-    /// gbench-console, pytest-benchmark-console, catch2-console.
+    /// gbench-console, pytest-benchmark-console, catch2-console, jmh-console.
     #[arg(long, value_name = "FORMAT", default_value = "auto", help_heading = BENCHMARK)]
     pub(crate) format: Format,
     /// The measure of a run that decides, in place of values in its output [default: wall,

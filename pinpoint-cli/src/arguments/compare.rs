@@ -6,15 +6,18 @@ use clap::Args;
 use pinpoint_core::results::Format;
 use pinpoint_core::{Aggregate, Magnitude};
 
-use super::DirectionArgument;
 use super::values::magnitude;
+use super::{DirectionArgument, OUTPUT, OutputFormat};
 
 /// Compare the results of benchmarks, metric by metric.
 ///
-/// A table shows each metric that both sides have: the medians, the change with its
-/// interval, p, and the verdict. The values of several files on one side are pooled;
-/// with --paired, the values of the first control belong to those of the first
-/// treatment, and so on.
+/// Shows what moved first, the largest change first: the verdict, the change with its
+/// interval, p, and the medians. Values in other units of the same quantity are
+/// converted. Metrics that only one side has, or that can't be compared, are named; with
+/// them, as with measurements that failed or lines that were not read, the answer is
+/// not "no difference". The values of several files on one side are pooled; with
+/// --paired, the values of the first control belong to those of the first treatment,
+/// and so on.
 ///
 /// With several metrics the verdict uses p adjusted for their number (Benjamini and
 /// Hochberg): at most 5 % of the reported differences are expected to be false. A
@@ -25,15 +28,17 @@ Examples:
   pinpoint compare before.json after.json
   pinpoint compare target/criterion-before target/criterion
   pinpoint compare a1.txt b1.txt --control a2.txt --treatment b2.txt --paired --aggregate median
-  pinpoint compare before.json after.json --chart 'sort/1000' --magnitude 2% --output json")]
+  pinpoint compare before.json after.json --chart 'sort/1000' --magnitude 2% --output json
+  pinpoint compare before.json after.json --output markdown > comment.md")]
 pub(crate) struct Compare {
     /// The format of the files: auto, lines (`name: value unit`), json:POINTER,
-    /// regex:PATTERN with a group named `value`, hyperfine, criterion, gbench,
-    /// gobench, pytest-benchmark, jmh, catch2, chromium, chromium-by-name,
-    /// talos, libtest, divan, vitest, pytest-durations, asv, tinybench, benchmark-ips,
-    /// benchmark-js, benchmark-dotnet, perf-stat, gbench-csv, ycsb; or, to read what a
-    /// tool shows on a terminal, hyperfine-console, criterion-console, gbench-console,
-    /// pytest-benchmark-console, catch2-console.
+    /// regex:PATTERN with a group named `value`, hyperfine, criterion, gbench, gobench,
+    /// pytest-benchmark, jmh, catch2, chromium, chromium-by-name, talos, libtest,
+    /// divan, vitest, pytest-durations, asv, tinybench, benchmark-ips, benchmark-js,
+    /// benchmark-dotnet, benchmark-dotnet-json, nanobench, gotest-json,
+    /// github-action-benchmark, bencher, gungraun, perf-stat, gbench-csv, ycsb; or, to
+    /// read what a tool shows on a terminal, hyperfine-console, criterion-console,
+    /// gbench-console, pytest-benchmark-console, catch2-console, jmh-console.
     #[arg(long, value_name = "FORMAT", default_value = "auto")]
     pub(crate) format: Format,
     /// Compare only this metric; may be repeated.
@@ -62,6 +67,9 @@ pub(crate) struct Compare {
     /// Compare pair by pair: each control with the treatment in the same place.
     #[arg(long)]
     pub(crate) paired: bool,
+    /// The format of the result on standard output.
+    #[arg(long, help_heading = OUTPUT, value_enum, default_value_t = OutputFormat::Text)]
+    pub(crate) output: OutputFormat,
     /// A further control file; may be repeated.
     #[arg(long = "control", id = "more_control", value_name = "FILE")]
     pub(crate) more_control: Vec<PathBuf>,

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use pinpoint_backends::store::without_password;
 use pinpoint_report::command_line::quoted;
@@ -12,7 +13,18 @@ use super::{OUTPUT, STORAGE};
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Display {
     /// The format of the result on standard output.
-    #[arg(long, global = true, help_heading = OUTPUT, value_enum, default_value_t = Output::Text)]
+    #[arg(
+        long = "output",
+        id = "output",
+        global = true,
+        help_heading = OUTPUT,
+        value_name = "OUTPUT",
+        value_parser = text_or_json(),
+        default_value = "text"
+    )]
+    pub(super) format: OutputFormat,
+    /// The same, for all commands but those with formats of their own: to them those are text.
+    #[arg(skip)]
     pub(crate) output: Output,
     /// When to use colors.
     #[arg(long, global = true, help_heading = OUTPUT, value_enum, default_value_t = Color::Auto)]
@@ -43,12 +55,44 @@ pub(crate) struct Display {
     pub(crate) store: Option<String>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Output {
+    /// For people.
+    #[default]
+    Text,
+    /// One JSON document.
+    Json,
+}
+
+/// The formats of results, of which only `compare` has all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OutputFormat {
     /// For people.
     Text,
     /// One JSON document.
     Json,
+    /// A comment for a pull request.
+    Markdown,
+    /// Comma-separated values, with a row for every metric.
+    Csv,
+    /// Annotations of GitHub Actions.
+    Github,
+}
+
+/// The formats that all commands have.
+fn text_or_json() -> impl TypedValueParser<Value = OutputFormat> {
+    let formats = [OutputFormat::Text, OutputFormat::Json];
+    PossibleValuesParser::new(formats.iter().filter_map(ValueEnum::to_possible_value))
+        .try_map(|name| OutputFormat::from_str(&name, false))
+}
+
+impl From<OutputFormat> for Output {
+    fn from(format: OutputFormat) -> Self {
+        match format {
+            OutputFormat::Json => Self::Json,
+            _ => Self::Text,
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

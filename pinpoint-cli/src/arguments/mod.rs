@@ -30,7 +30,7 @@ pub(crate) use self::benchmark::Benchmark;
 pub(crate) use self::bisect::{Bisect, Culprit, PriorArgument, StrategyArgument, searched};
 pub(crate) use self::bots::{Bots, BotsCommand};
 pub(crate) use self::compare::Compare;
-pub(crate) use self::display::{Display, Output, resume_options};
+pub(crate) use self::display::{Display, Output, OutputFormat, resume_options};
 pub(crate) use self::doctor::Doctor;
 pub(crate) use self::explain::{Explain, ProfilerArgument};
 use self::headings::{
@@ -90,7 +90,6 @@ Examples:
   pinpoint culprit v1.2 main -- ./bench.sh
   pinpoint culprit v1.2 main --build 'make -j2' --pairs 60 -- ./build/bench")]
     Culprit(Box<Culprit>),
-    /// Compare the results of benchmarks, metric by metric.
     Compare(Box<Compare>),
     Explain(Box<Explain>),
     /// List the commits between two commits, through merges and dependency rolls.
@@ -142,7 +141,10 @@ impl Arguments {
                 None => clap::Error::raw(ErrorKind::MissingRequiredArgument, message),
             });
         }
-        Self::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
+        let arguments = Self::from_arg_matches(&matches);
+        let mut arguments = arguments.map_err(|error| error.format(&mut command))?;
+        arguments.display.output = arguments.display.format.into();
+        Ok(arguments)
     }
 }
 

@@ -1,22 +1,19 @@
 //! `pinpoint compare`: two results, chart by chart.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use pinpoint_backends::local::Results;
 use pinpoint_core::results::{
-    CompareOptions, CompareResultsError, Format, Output as Content, ResultsComparison, compare,
-    unread_values,
+    CompareOptions, CompareResultsError, Format, Output as Content, compare, unread_values,
 };
 use pinpoint_core::{Aggregate, Series, Verdict};
-use serde::Serialize;
 
-use crate::arguments::{Compare, Display, Output};
+use crate::arguments::{Compare, OutputFormat};
 use crate::error::CliError;
 use crate::exit_code::{FOUND, NO_DIFFERENCE, UNDECIDED};
-use crate::show::comparison_table;
-use crate::show::output::{print, print_json};
-use crate::show::summary::write_warnings;
+use crate::show::comparison::{ComparedFiles, FailedChart, annotations, csv, markdown, table};
+use crate::show::output::{errln, print, print_bytes, print_json, print_text};
 use pinpoint_report::quantity::count;
 
 /// The version of the document.
@@ -28,28 +25,39 @@ const MAX_FAILED_NAMES: usize = 5;
 /// The most names that a message lists.
 const NAMES_IN_A_MESSAGE: usize = 20;
 
-/// The comparison, as `--output json` prints it.
-#[derive(Debug, Serialize)]
-struct Document<'a> {
-    version: u32,
-    control: &'a [PathBuf],
-    treatment: &'a [PathBuf],
-    #[serde(flatten)]
-    comparison: &'a ResultsComparison,
-    /// Measurements that failed, and lines that look like values but were not read.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    warnings: Vec<String>,
-}
-
 /// The results of the control, or of the treatment.
 #[derive(Default)]
 struct Side {
     files: Vec<BTreeMap<String, Series>>,
+    failed: Vec<FailedChart>,
     warnings: Vec<String>,
-    has_failures: bool,
+    has_unread: bool,
 }
 
-pub(crate) fn run(arguments: Compare, display: &Display) -> Result<u8, CliError> {
+impl Side {
+    fn has(&self, chart: &str) -> bool {
+        let has_failed = || self.failed.iter().any(|failed| failed.chart == chart);
+        self.files.iter().any(|charts| charts.contains_key(chart)) || has_failed()
+    }
+
+    /// Leaves out the charts that this side lacks because they failed.
+    fn without_failed(&self, charts: &mut Vec<String>) {
+        let failed: BTreeSet<&str> = self.failed.iter().map(|it| it.chart.as_str()).collect();
+        charts.retain(|chart| !failed.contains(chart.as_str()));
+    }
+}
+
+pub(crate) fn run(arguments: Compare) -> Result<u8, CliError> {
+    let files = compared(&arguments)?;
+    print_comparison(&files, arguments.output);
+    Ok(match files.comparison.status {
+        Verdict::Different => FOUND,
+        Verdict::Same => NO_DIFFERENCE,
+        Verdict::Unknown | Verdict::Nil => UNDECIDED,
+    })
+}
+
+fn compared(arguments: &Compare) -> Result<ComparedFiles, CliError> {
     let mut control = vec![arguments.control.clone()];
     control.extend(arguments.more_control.iter().cloned());
     let mut treatment = vec![arguments.treatment.clone()];
@@ -66,41 +74,51 @@ pub(crate) fn run(arguments: Compare, display: &Display) -> Result<u8, CliError>
             controls,
             treatments,
         };
-        return Err(refused(&arguments, &error, &[]));
+        return Err(refused(arguments, &error, &[]));
     }
-    let [before, after] = [&control, &treatment].map(|paths| read(paths, &arguments));
+    let [before, after] = [&control, &treatment].map(|paths| read(paths, arguments));
     let (before, after) = (before?, after?);
     let mut comparison = compare(&before.files, &after.files, &options)
-        .map_err(|error| refused(&arguments, &error, &[&before, &after]))?;
-    // A chart whose measurement failed may have moved.
-    if comparison.status == Verdict::Same && (before.has_failures || after.has_failures) {
+        .map_err(|error| refused(arguments, &error, &[&before, &after]))?;
+    let is_asked_in_vain = |name: &&String| !before.has(name) && !after.has(name);
+    if let Some(name) = arguments.chart.iter().find(is_asked_in_vain) {
+        return Err(CliError::Input(format!(
+            "no file has a chart `{name}`; correct --chart, or leave it out"
+        )));
+    }
+    after.without_failed(&mut comparison.only_control);
+    before.without_failed(&mut comparison.only_treatment);
+    let failed: Vec<FailedChart> = before.failed.into_iter().chain(after.failed).collect();
+    // A chart whose measurement failed, or was not read, may have moved.
+    let is_incomplete = !failed.is_empty() || before.has_unread || after.has_unread;
+    if comparison.status == Verdict::Same && is_incomplete {
         comparison.status = Verdict::Unknown;
     }
-    let warnings = [before.warnings, after.warnings].concat();
-    match display.output {
-        // Every key is a string and every number finite: this can't fail.
-        Output::Json => {
-            let document = Document {
-                version: VERSION,
-                control: &control,
-                treatment: &treatment,
-                comparison: &comparison,
-                warnings,
-            };
-            print_json(serde_json::to_string_pretty(&document).unwrap_or_default());
-        }
-        Output::Text => {
-            let mut text = comparison_table::render(&comparison);
-            // Writing to a string can't fail.
-            let _ = write_warnings(&mut text, &warnings);
-            print(format_args!("{text}"));
+    let names = |paths: &[PathBuf]| paths.iter().map(|it| it.display().to_string()).collect();
+    Ok(ComparedFiles {
+        version: VERSION,
+        control: names(&control),
+        treatment: names(&treatment),
+        comparison,
+        failed,
+        warnings: [before.warnings, after.warnings].concat(),
+    })
+}
+
+fn print_comparison(files: &ComparedFiles, output: OutputFormat) {
+    match output {
+        OutputFormat::Text => print_text(&table::render(files)),
+        // Every key is a string, and a number that is not finite is null: this can't fail.
+        OutputFormat::Json => print_json(serde_json::to_string_pretty(files).unwrap_or_default()),
+        OutputFormat::Markdown => print(format_args!("{}", markdown::render(files))),
+        OutputFormat::Github => print(format_args!("{}", annotations::render(files))),
+        OutputFormat::Csv => {
+            print_bytes(csv::render(files).as_bytes());
+            for warning in &files.warnings {
+                errln!("warning: {warning}");
+            }
         }
     }
-    Ok(match comparison.status {
-        Verdict::Different => FOUND,
-        Verdict::Same => NO_DIFFERENCE,
-        Verdict::Unknown | Verdict::Nil => UNDECIDED,
-    })
 }
 
 /// Reads the files of a side: the charts that `--chart` names, aggregated by `--aggregate`.
@@ -158,10 +176,16 @@ fn read_file(path: &Path, arguments: &Compare, side: &mut Side) -> Result<(), Cl
         };
         let (text, hint) = (&first.text, &first.hint);
         warnings.push(format!("{path}, {lines}, not read: `{text}` ({hint})"));
+        side.has_unread = true;
     }
+    let failed = (reading.failed.into_iter()).map(|(chart, reason)| FailedChart {
+        file: path.to_string(),
+        chart,
+        reason,
+    });
     warnings.retain(|warning| !side.warnings.contains(warning));
     side.warnings.extend(warnings);
-    side.has_failures |= !reading.failed.is_empty();
+    side.failed.extend(failed);
     side.files.push(reading.charts);
     Ok(())
 }

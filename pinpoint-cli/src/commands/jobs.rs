@@ -8,7 +8,7 @@ pub(crate) mod trust;
 
 use std::path::PathBuf;
 
-use pinpoint_backends::store::{Job, JobId, JobStore, Order, Place};
+use pinpoint_backends::store::{Job, JobId, JobStore, ListOrder, PagePosition};
 use pinpoint_core::JobState;
 use serde_json::json;
 
@@ -41,14 +41,14 @@ pub(crate) async fn run(command: Jobs, display: Display) -> Result<u8, CliError>
             count: false,
         } => {
             let place = match (after, before) {
-                (Some(job), _) => Place::After(job.into()),
-                (None, Some(job)) => Place::Before(job.into()),
-                (None, None) => Place::First,
+                (Some(job), _) => PagePosition::After(job.into()),
+                (None, Some(job)) => PagePosition::Before(job.into()),
+                (None, None) => PagePosition::First,
             };
             let filter = select.into();
             let page = store
                 .jobs()
-                .list(&filter, Order::default(), &place, limit)
+                .list(&filter, ListOrder::default(), &place, limit)
                 .await?;
             let running = page.jobs.iter().filter(|it| it.state == JobState::Running);
             let running: Vec<_> = running.map(|job| job.id.clone()).collect();

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use pinpoint_backends::store::{CancelRequest, Job, JobFilter, JobId, Page, Place};
+use pinpoint_backends::store::{CancelRequest, Job, JobFilter, JobId, Page, PagePosition};
 use pinpoint_core::JobState;
 use pinpoint_report::quantity::{count, date};
 
@@ -35,13 +35,15 @@ pub(crate) fn render(page: &Page, interrupted: &[JobId]) -> Text {
 }
 
 /// A line about a page: how to see more, or why it is empty.
-pub(crate) fn note(page: &Page, place: &Place, filter: &JobFilter) -> Option<Text> {
+pub(crate) fn note(page: &Page, place: &PagePosition, filter: &JobFilter) -> Option<Text> {
     match (page.jobs.first(), page.jobs.last()) {
         (Some(first), Some(last)) => page.more.then(|| match place {
-            Place::Before(_) => text!("more: repeat with --before {}", first.id),
-            Place::First | Place::After(_) => text!("more: repeat with --after {}", last.id),
+            PagePosition::Before(_) => text!("more: repeat with --before {}", first.id),
+            PagePosition::First | PagePosition::After(_) => {
+                text!("more: repeat with --after {}", last.id)
+            }
         }),
-        _ if *place == Place::First && *filter == JobFilter::default() => Some(text!(
+        _ if *place == PagePosition::First && *filter == JobFilter::default() => Some(text!(
             "there are no jobs; `pinpoint bisect`, `pairwise`, `culprit` and `demo` create some"
         )),
         _ => Some(text!("no matching jobs")),

@@ -1,6 +1,6 @@
 //! The screen: progress, results and lists as text.
 
-pub(crate) mod comparison_table;
+pub(crate) mod comparison;
 pub(crate) mod culprit_summary;
 pub(crate) mod error_text;
 pub(crate) mod explanation_text;

@@ -297,7 +297,7 @@ fn kept_files(directory: &Path) -> Vec<PathBuf> {
 fn a_damaged_state_directory_makes_no_wrong_answer() {
     let mut dice = Dice::new();
     let world = world();
-    for _ in 0..attacks(12) {
+    for _ in 0..attacks(8) {
         let _ = fs::remove_dir_all(world.path("state"));
         let running = bisect(&world).start();
         std::thread::sleep(Duration::from_millis(dice.below(1200)));
@@ -363,7 +363,7 @@ fn check(done: &[String], holds: impl FnOnce()) {
 fn many_jobs_at_once_that_are_killed_and_cleaned_up_after_find_the_same() {
     let mut dice = Dice::new();
     let world = world();
-    let mut left = attacks(20);
+    let mut left = attacks(12);
     while left > 0 {
         let mut jobs: Vec<Running> = (0..4).map(|_| bisect(&world).start()).collect();
         while let Some(running) = jobs.pop() {

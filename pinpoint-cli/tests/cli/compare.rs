@@ -365,3 +365,109 @@ fn charts_that_failed_and_lines_that_were_not_read_are_warnings() {
     let document = files.document(&["libtest", "libtest"], 4);
     assert_eq!(document.get("warnings"), None);
 }
+
+#[test]
+fn benchmarks_that_came_or_went_are_named_and_leave_the_answer_open() {
+    let [a, b, c] = ["a", "b", "c"].map(|chart| lines(chart, 10.0, "ms"));
+    let files = Files::new(&[
+        ("one", &a),
+        ("two", &(a.clone() + &b)),
+        ("other", &(a.clone() + &c)),
+        ("kilobytes", &(a.clone() + &lines("b", 10.0, "kB"))),
+    ]);
+    assert_eq!(files.document(&["two", "two"], 3)["status"], "same");
+    let removed = files.document(&["two", "one"], 4);
+    assert_eq!(removed["only_control"], serde_json::json!(["b"]));
+    let added = files.document(&["one", "two"], 4);
+    assert_eq!(added["only_treatment"], serde_json::json!(["b"]));
+    let text = files.compare(&["two", "other"], 4).stdout;
+    assert!(
+        text.contains("not compared: 1 only in the control, 1 only in the treatment"),
+        "{text}"
+    );
+    files.document(&["two", "kilobytes"], 4);
+    // The one that is left out on purpose does not count.
+    files.document(&["two", "one", "--chart", "a"], 3);
+    let refused = files.compare(&["two", "two", "--chart", "a", "--chart", "d"], 2);
+    assert!(
+        refused.stderr.contains("no file has a chart `d`"),
+        "{refused}"
+    );
+}
+
+#[test]
+fn a_chart_that_failed_is_not_one_that_was_removed() {
+    let gbench = |failed: &str| {
+        format!(
+            "{{\"context\": {{}}, \"benchmarks\": [{{\"name\": \"a\", \"real_time\": 1, \
+             \"cpu_time\": 1, \"time_unit\": \"ns\"}}, {{\"name\": \"b\", \"real_time\": 1, \
+             \"cpu_time\": 1, \"time_unit\": \"ns\"{failed}}}]}}"
+        )
+    };
+    let failed = ", \"error_occurred\": true, \"error_message\": \"out of luck\"";
+    let files = Files::new(&[("good", &gbench("")), ("bad", &gbench(failed))]);
+    let document = files.document(&["good", "bad"], 4);
+    assert_eq!(document["only_control"], serde_json::json!([]));
+    assert_eq!(
+        document["failed"][0],
+        serde_json::json!({
+            "file": "bad",
+            "chart": "b",
+            "reason": "Google Benchmark says `out of luck`",
+        })
+    );
+}
+
+#[test]
+fn each_format_has_its_own_output_and_the_same_exit_code() {
+    let files = Files::new(&[
+        (
+            "before",
+            &(lines("a", 10.0, "ms") + &lines("b", 10.0, "ms")),
+        ),
+        ("after", &lines("a", 15.0, "ms")),
+    ]);
+    let of = |format| {
+        files
+            .compare(&["before", "after", "--output", format], 0)
+            .stdout
+    };
+    assert!(of("markdown").starts_with("### 1 of 1 metric moved: 1 worse\n"));
+    assert!(of("github").starts_with("::warning title=a is worse::"));
+    let csv = of("csv");
+    assert!(csv.starts_with("metric,verdict,unit,"), "{csv}");
+    assert_eq!(csv.matches("\r\n").count(), 3, "{csv}");
+    let other = files.0.pinpoint(&["clean", "--output", "csv"]).ends_with(2);
+    assert!(
+        other.stderr.contains("possible values: text, json"),
+        "{other}"
+    );
+}
+
+/// Reads and compares 5,000 charts; nothing in it takes longer for each chart if there are more.
+#[test]
+fn thousands_of_charts_are_compared() {
+    let side = |slow: f64| -> String {
+        let mut text = String::new();
+        for chart in 0..5000 {
+            for run in 0..12 {
+                let factor = if chart % 1000 == 7 { slow } else { 1.0 };
+                let value = factor * (100.0 + f64::from((run * 7 + chart) % 12));
+                let _ = writeln!(text, "chart/{chart}: {value} us");
+            }
+        }
+        text
+    };
+    let files = Files::new(&[("before", &side(1.0)), ("after", &side(2.0))]);
+    let document = files.document(&["before", "after"], 0);
+    let charts = document["charts"].as_array().unwrap();
+    let worse = charts
+        .iter()
+        .filter(|chart| chart["improvement"] == false)
+        .count();
+    assert_eq!((charts.len(), worse), (5000, 5));
+    let comment = files
+        .compare(&["before", "after", "--output", "markdown"], 0)
+        .stdout;
+    assert!(comment.len() < 65_536 && comment.matches("**worse**").count() == 5);
+}

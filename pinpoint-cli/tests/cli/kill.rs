@@ -140,21 +140,21 @@ impl Scene {
 
 #[test]
 fn a_job_that_is_killed_fifty_times_ends_as_if_it_had_not_been() {
-    survives("adaptive", &[SIGKILL]);
+    survives("adaptive", &[SIGKILL], 50);
 }
 
 #[test]
 fn so_does_one_with_the_reference_strategy() {
-    survives("pinpoint", &[SIGKILL]);
+    survives("pinpoint", &[SIGKILL], 20);
 }
 
 #[test]
 fn so_does_one_that_is_interrupted_in_every_way() {
-    survives("adaptive", &[SIGINT, SIGTERM, SIGHUP, SIGKILL]);
+    survives("adaptive", &[SIGINT, SIGTERM, SIGHUP, SIGKILL], 20);
 }
 
 #[expect(clippy::print_stdout, reason = "what the walk was")]
-fn survives(strategy: &'static str, signals: &'static [i32]) {
+fn survives(strategy: &'static str, signals: &'static [i32], usually: usize) {
     let dice = Dice::new();
     // Distinct numbers, so that each commit has noise of its own.
     let values = (0..32).map(|number| {
@@ -170,7 +170,7 @@ fn survives(strategy: &'static str, signals: &'static [i32]) {
         signals,
         dice,
         kills: 0,
-        most_kills: attacks(50),
+        most_kills: attacks(usually),
     };
     let before = scene.world.snapshot();
     let reference = scene.begin().wait();

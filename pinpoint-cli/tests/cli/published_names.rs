@@ -278,7 +278,8 @@ fn a_published_workflow_refuses_what_is_no_request_and_can_be_canceled() {
 #[test]
 fn a_worker_of_another_store_does_not_follow_a_published_job() {
     let scene = Scene::new(World::with_step(3, 2));
-    let worker = scene.worker();
+    // The slow run may have begun, and would end after minutes.
+    let worker = scene.worker_there().and(&["--drain", "0s"]).start();
     scene.begin_slow("theirs");
     // It hands on the job that it follows.
     worker.signal(libc::SIGTERM);

@@ -171,6 +171,28 @@ fn workers_that_share_a_state_directory_hold_up_no_other_job() {
     stop(second);
 }
 
+/// Each build may come to the machine that runs the benchmark, which hands it to the other.
+#[test]
+fn builds_do_not_wait_for_the_benchmark_of_another_job() {
+    let pool = Pool::new(World::with_step(16, 9));
+    let scene = Scene::new(&pool);
+    let [first, second] = ["rack-1", "rack-2"].map(|machine| scene.worker(machine));
+    let gate = Gate::closed(&pool.world);
+    // A run of one end alone waits, and the other machine is free.
+    let script = format!(
+        "if [ $(cat number) = 0 ]; then {}; else {BENCHMARK}; fi",
+        gate.script()
+    );
+    let held = pool.detach(&IN_ANY_ORDER, &script);
+    gate.wait();
+    let built = pool.detach(&["--build", "true"], BENCHMARK);
+    finds_its_culprit(&pool, &built);
+    gate.open();
+    finds_its_culprit(&pool, &held);
+    stop(first);
+    stop(second);
+}
+
 /// A worker that has nothing more to do with a job still has it open for a while.
 #[test]
 fn a_job_that_has_ended_is_resumed_on_a_machine_that_still_has_it_open() {

@@ -17,6 +17,11 @@ pub enum ReadProfileError {
     /// The file is the output of `perf record`, which only `perf` reads.
     #[error("this is perf's own file; write it as text first: perf script -i perf.data > perf.txt")]
     PerfData,
+    /// The file is a recording of Java's Flight Recorder.
+    #[error(
+        "this is a recording of Java's Flight Recorder; write it as folded stacks first, with the converter of async-profiler: jfrconv --collapsed recording.jfr stacks.txt"
+    )]
+    FlightRecording,
     /// The file is text in another encoding, as PowerShell writes it.
     #[error("the profile is text in UTF-16; save it as UTF-8")]
     Utf16,
@@ -52,6 +57,18 @@ pub enum ReadProfileError {
         place: OutputPosition,
         /// The problem there.
         problem: String,
+    },
+    /// The profile's format has a version that is not known.
+    #[error(
+        "{format} has version {found} of its format, and {newest} is the newest that can be read; write it with an older version of the profiler, or as another format"
+    )]
+    NewerVersion {
+        /// The format.
+        format: ProfileFormat,
+        /// The version of the file.
+        found: u64,
+        /// The newest version that can be read.
+        newest: u64,
     },
     /// The profile is valid, but has no samples.
     #[error("there are no samples in {}{format}; {advice}", in_window(.window.as_ref()))]

@@ -110,6 +110,9 @@ pub(super) fn recognized(content: &[u8]) -> Result<ProfileFormat, ReadProfileErr
     if content.starts_with(b"PERFILE2") {
         return Err(ReadProfileError::PerfData);
     }
+    if content.starts_with(b"FLR\0") {
+        return Err(ReadProfileError::FlightRecording);
+    }
     if content.starts_with(&[0xff, 0xfe]) || content.starts_with(&[0xfe, 0xff]) {
         return Err(ReadProfileError::Utf16);
     }
@@ -260,5 +263,12 @@ mod tests {
         ] {
             assert_eq!(serde_json::to_value(format).unwrap(), format.as_str());
         }
+    }
+    #[test]
+    fn a_recording_of_javas_flight_recorder_is_named() {
+        // The magic number and the version 2.1.
+        let error = Profile::read(b"FLR\0\0\x02\0\x01\xff").unwrap_err();
+        assert!(matches!(error, ReadProfileError::FlightRecording));
+        assert!(error.to_string().contains("jfrconv --collapsed"));
     }
 }

@@ -8,12 +8,14 @@ use crate::{Direction, Series};
 
 /// The charts of one output.
 ///
-/// No addition is refused immediately, so that a reader may continue: the first fault is kept, and
-/// [`Charts::finish`] returns it.
+/// No addition is refused immediately, so that a reader may continue. A fault of one chart loses
+/// that chart. The first fault of the output is kept, and [`Charts::finish`] returns it.
 #[derive(Default)]
 pub(super) struct Charts {
     series: BTreeMap<String, Series>,
     failed: BTreeMap<String, String>,
+    /// The first fault of a chart, which counts if no chart is left.
+    lost: Option<ReadError>,
     fault: Option<ReadError>,
     lines: ReadLines,
     remarks: Vec<String>,
@@ -22,8 +24,8 @@ pub(super) struct Charts {
 impl Charts {
     /// Adds values to a chart. A chart that gets none does not exist.
     ///
-    /// Values in another unit are converted to the chart's. Where they can't be, that is a
-    /// fault: two units in one sample would pass for a change of performance.
+    /// Values in another unit are converted to the chart's. Where they can't be, the chart is lost:
+    /// two units in one sample would pass for a change of performance.
     pub(super) fn add(
         &mut self,
         chart: &str,
@@ -34,10 +36,11 @@ impl Charts {
     ) {
         if let Some(index) = values.iter().position(|value| !value.is_finite()) {
             let found = values[index].to_string();
-            return self.refuse(ReadError::NotFinite {
+            let fault = ReadError::NotFinite {
                 place: place(),
                 found,
-            });
+            };
+            return self.lose(chart, fault);
         }
         match self.series.get_mut(chart) {
             _ if values.is_empty() => {}
@@ -64,14 +67,15 @@ impl Charts {
                             first: unit_in_words(series.unit.as_deref()),
                             found: unit_in_words(unit),
                         };
-                        self.refuse(fault);
+                        self.lose(chart, fault);
                     }
                 }
             }
         }
     }
 
-    /// Adds the values of a chart whose name may occur only once.
+    /// Adds the values of a chart whose name may occur only once: nothing says which of two is
+    /// meant, so the chart is lost at the second one.
     pub(super) fn add_once(
         &mut self,
         chart: &str,
@@ -81,10 +85,11 @@ impl Charts {
         place: impl FnOnce() -> OutputPosition,
     ) {
         if self.series.contains_key(chart) || self.failed.contains_key(chart) {
-            return self.refuse(ReadError::DuplicateChart {
+            let fault = ReadError::DuplicateChart {
                 place: place(),
                 chart: chart.to_owned(),
-            });
+            };
+            return self.lose(chart, fault);
         }
         self.add(chart, values, unit, direction, place);
     }
@@ -95,6 +100,12 @@ impl Charts {
         self.failed
             .entry(chart.to_owned())
             .or_insert_with(|| reason.into());
+    }
+
+    /// Leaves out a chart for a fault of its own, as one that failed.
+    fn lose(&mut self, chart: &str, fault: ReadError) {
+        self.fail(chart, fault.to_string());
+        self.lost.get_or_insert(fault);
     }
 
     /// Notes the failure of all charts whose names satisfy `is_concerned`. Walks through all
@@ -149,6 +160,9 @@ impl Charts {
             self.series.remove(chart);
         }
         if self.series.is_empty() {
+            if let Some(fault) = self.lost {
+                return Err(fault);
+            }
             let failed = self.failed.iter().take(NAMES_IN_A_MESSAGE);
             return Err(ReadError::NoValue {
                 wanted: wanted.into(),

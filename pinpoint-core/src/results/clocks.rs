@@ -24,6 +24,34 @@ pub(super) fn is_duration(word: &str, start: &str, before: Option<&str>) -> bool
         || DURATIONS.iter().any(|name| start.contains(name))
 }
 
+/// The seconds of a clock that can only be a duration: `0:00:10.05`, `1:23.45`, and, after a word
+/// such as `elapsed`, `00:01:23`. Loggers write an hour of the day with two digits.
+///
+/// `name` is the text before it.
+pub(super) fn seconds(word: &str, name: &str) -> Option<f64> {
+    if !is_duration(word, name, name.split_whitespace().last()) {
+        return None;
+    }
+    let parts: Vec<&str> = word.split(':').collect();
+    let has_decimals = word.contains(['.', ',']);
+    let is_clear = match parts[..] {
+        ["0", _, _] => true,
+        [hours, _, _] if hours.len() == 1 && has_decimals => true,
+        [_, _] if has_decimals => true,
+        [_, _, _] => {
+            let name = last_characters(name, CHARACTERS_BEFORE).to_lowercase();
+            DURATIONS.iter().any(|word| name.contains(word))
+        }
+        _ => false,
+    };
+    if !is_clear {
+        return None;
+    }
+    parts.iter().try_fold(0.0, |sum, part| {
+        Some(sum * 60.0 + part.replace(',', ".").parse::<f64>().ok()?)
+    })
+}
+
 /// The characters before a clock that may tell its meaning.
 const CHARACTERS_BEFORE: usize = 40;
 
@@ -83,3 +111,28 @@ const TIMES_OF_DAY: [&str; 9] = [
 
 /// Words before a duration.
 const DURATIONS: [&str; 6] = ["elapsed", "took", "duration", "runtime", "total", "real"];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_that_can_only_be_a_duration_is_read() {
+        for (name, word, expected) in [
+            ("sort", "0:00:10.05", Some(10.05)),
+            ("sort", "0:01:10", Some(70.0)),
+            ("sort", "1:01:00.5", Some(3660.5)),
+            ("sort", "1:23.45", Some(83.45)),
+            ("Elapsed", "00:01:23.45", Some(83.45)),
+            ("Total time", "12:01:23", Some(43_283.0)),
+            ("sort", "12:01:23.45", None),
+            ("sort", "00:01:23", None),
+            ("sort", "9:30:00", None),
+            ("sort", "1:23", None),
+            ("started at", "0:01:23.45", None),
+            ("sort", "12.5", None),
+        ] {
+            assert_eq!(seconds(word, name), expected, "{name}: {word}");
+        }
+    }
+}

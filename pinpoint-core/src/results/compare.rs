@@ -6,6 +6,9 @@
 //! many, is `unknown`. Unlike in a search an improvement is a difference, too: users who compare
 //! two results want to see it.
 //!
+//! Nothing is left out silently: a chart that is on one side only, or can't be compared, is named,
+//! and then the results are not called the same.
+//!
 //! ```
 //! use pinpoint_core::Verdict;
 //! use pinpoint_core::results::{CompareOptions, Format, compare};
@@ -21,11 +24,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use pinpoint_compare::{
-    CompareError, LOW_THRESHOLD, PairwiseComparison, benjamini_hochberg, compare_pairwise,
-    compare_performance, hodges_lehmann, median,
+    CompareError, LOW_THRESHOLD, PairwiseComparison, compare_pairwise, compare_performance,
+    hodges_lehmann, median,
 };
 use serde::Serialize;
 
+use super::many_charts::{ChartTest, adjusted, values_needed};
 use crate::{Direction, Interval, Magnitude, Series, Verdict, direction_of};
 
 /// The confidence of the intervals of pairs, which the pairwise rule fixes.
@@ -62,7 +66,8 @@ impl Default for CompareOptions {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct ResultsComparison {
-    /// Different when one chart is, else unknown when one chart is.
+    /// Different when one chart is. Else unknown when one chart is, or could not be compared. Else
+    /// same.
     pub status: Verdict,
     /// Compared pair by pair.
     pub paired: bool,
@@ -77,6 +82,23 @@ pub struct ResultsComparison {
     /// The charts that both sides have, in units that can't be converted into each other.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub different_units: Vec<DifferentUnits>,
+    /// The charts that both sides have, but no pair has both of its halves.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub incomplete_pairs: Vec<String>,
+    /// Undecided charts with too few values to show a change among so many charts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub too_few_values: Option<TooFewValues>,
+}
+
+/// Charts that are undecided because they have too few values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct TooFewValues {
+    /// Their number.
+    pub charts: usize,
+    /// The values on each side, or the pairs, with which a change of one chart alone can be shown
+    /// among as many charts.
+    pub values_needed: usize,
 }
 
 /// A chart whose values can't be compared.
@@ -111,7 +133,8 @@ pub struct ComparedChart {
     pub change_percent: Option<Change>,
     /// Absent when the change is too small to be tested.
     pub p_value: Option<f64>,
-    /// Adjusted for the number of charts that were tested.
+    /// Adjusted for the number of charts that were tested; absent for a chart that has too few
+    /// values to show a change among so many.
     pub p_value_adjusted: Option<f64>,
     /// The verdict, given the number of charts.
     pub verdict: Verdict,
@@ -216,6 +239,7 @@ pub fn compare(
     let in_both = in_control.intersection(&in_treatment).count();
     let mut charts = Vec::new();
     let mut different_units = Vec::new();
+    let mut incomplete_pairs = Vec::new();
     for name in in_control.intersection(&in_treatment) {
         let values = match gather(name, controls, treatments, options.paired) {
             Err(CompareResultsError::Units(units)) => {
@@ -224,14 +248,15 @@ pub fn compare(
             }
             values => values?,
         };
-        // All pairs may have been incomplete.
-        if !values.control.is_empty() && !values.treatment.is_empty() {
-            let chart = compared(name, values, in_both, options);
-            charts.push(chart.map_err(|source| CompareResultsError::Chart {
-                chart: name.clone(),
-                source,
-            })?);
+        if values.control.is_empty() || values.treatment.is_empty() {
+            incomplete_pairs.push(name.clone());
+            continue;
         }
+        let chart = compared(name, values, in_both, options);
+        charts.push(chart.map_err(|source| CompareResultsError::Chart {
+            chart: name.clone(),
+            source,
+        })?);
     }
     if let (true, Some(units)) = (charts.is_empty(), different_units.first()) {
         return Err(CompareResultsError::Units(units.clone()));
@@ -242,26 +267,41 @@ pub fn compare(
             treatment: in_treatment,
         });
     }
-    adjust(&mut charts).map_err(CompareResultsError::Adjustment)?;
-    let any = |verdict| charts.iter().any(|chart| chart.verdict == verdict);
-    Ok(ResultsComparison {
-        status: if any(Verdict::Different) {
-            Verdict::Different
-        } else if any(Verdict::Unknown) {
-            Verdict::Unknown
-        } else {
-            Verdict::Same
-        },
+    adjust(&mut charts, options.paired).map_err(CompareResultsError::Adjustment)?;
+    let only = |side: &BTreeSet<String>, other| side.difference(other).cloned().collect();
+    let mut comparison = ResultsComparison {
+        status: Verdict::Same,
         paired: options.paired,
         confidence: match options.paired {
             true => PAIRED_CONFIDENCE,
             false => options.confidence,
         },
+        too_few_values: too_few_values(&charts, options.paired),
         charts,
-        only_control: in_control.difference(&in_treatment).cloned().collect(),
-        only_treatment: in_treatment.difference(&in_control).cloned().collect(),
+        only_control: only(&in_control, &in_treatment),
+        only_treatment: only(&in_treatment, &in_control),
         different_units,
-    })
+        incomplete_pairs,
+    };
+    comparison.status = comparison.answer();
+    Ok(comparison)
+}
+
+impl ResultsComparison {
+    fn answer(&self) -> Verdict {
+        let any = |verdict| self.charts.iter().any(|chart| chart.verdict == verdict);
+        let is_complete = self.only_control.is_empty()
+            && self.only_treatment.is_empty()
+            && self.different_units.is_empty()
+            && self.incomplete_pairs.is_empty();
+        if any(Verdict::Different) {
+            Verdict::Different
+        } else if any(Verdict::Unknown) || !is_complete {
+            Verdict::Unknown
+        } else {
+            Verdict::Same
+        }
+    }
 }
 
 /// The values of a chart on both sides; of pairs, those at the same index belong
@@ -421,13 +461,13 @@ impl Change {
 }
 
 /// Adjusts the p-values for the number of charts, and the verdicts with them.
-fn adjust(charts: &mut [ComparedChart]) -> Result<(), CompareError> {
-    let tested: Vec<f64> = charts.iter().filter_map(|chart| chart.p_value).collect();
-    let adjusted = benjamini_hochberg(&tested)?;
+fn adjust(charts: &mut [ComparedChart], paired: bool) -> Result<(), CompareError> {
+    let tests: Vec<ChartTest> = charts.iter().filter_map(|it| it.test(paired)).collect();
     let tested = charts.iter_mut().filter(|chart| chart.p_value.is_some());
-    for (chart, adjusted) in tested.zip(adjusted) {
-        chart.p_value_adjusted = Some(adjusted);
-        if chart.verdict == Verdict::Different && adjusted > LOW_THRESHOLD {
+    for (chart, adjusted) in tested.zip(adjusted(&tests)?) {
+        chart.p_value_adjusted = adjusted;
+        let is_sure = adjusted.is_some_and(|p| p <= LOW_THRESHOLD);
+        if chart.verdict == Verdict::Different && !is_sure {
             chart.verdict = Verdict::Unknown;
         }
     }
@@ -437,6 +477,35 @@ fn adjust(charts: &mut [ComparedChart]) -> Result<(), CompareError> {
         }
     }
     Ok(())
+}
+
+/// The undecided charts whose values could not have shown a change, however they had come out.
+fn too_few_values(charts: &[ComparedChart], paired: bool) -> Option<TooFewValues> {
+    let tested = charts
+        .iter()
+        .filter(|chart| chart.p_value.is_some())
+        .count();
+    let has_too_few = |chart: &&ComparedChart| {
+        chart.verdict == Verdict::Unknown
+            && (chart.test(paired)).is_some_and(|test| !test.is_enough_among(tested))
+    };
+    match charts.iter().filter(has_too_few).count() {
+        0 => None,
+        charts => Some(TooFewValues {
+            charts,
+            values_needed: values_needed(tested, paired),
+        }),
+    }
+}
+
+impl ComparedChart {
+    fn test(&self, paired: bool) -> Option<ChartTest> {
+        self.p_value.map(|p_value| ChartTest {
+            p_value,
+            values: [self.control.values, self.treatment.values],
+            paired,
+        })
+    }
 }
 
 #[cfg(test)]
@@ -487,19 +556,49 @@ mod tests {
         );
     }
 
-    fn chart(verdict: Verdict, p_value: Option<f64>) -> ComparedChart {
+    #[test]
+    fn results_with_a_chart_that_was_not_compared_are_not_the_same() {
+        let values = |charts: &[&str]| -> Charts {
+            let line = |chart: &&str| format!("{chart}: 10 ms\n").repeat(30);
+            lines(&charts.iter().map(line).collect::<String>())
+        };
+        let status = |before: &[&str], after: &[&str]| {
+            let (before, after) = (values(before), values(after));
+            compare(&[before], &[after], &CompareOptions::default())
+                .unwrap()
+                .status
+        };
+        assert_eq!(status(&["a", "b"], &["a", "b"]), Verdict::Same);
+        assert_eq!(status(&["a", "b"], &["a"]), Verdict::Unknown);
+        assert_eq!(status(&["a"], &["a", "b"]), Verdict::Unknown);
+        let mut megabytes = values(&["a", "b"]);
+        megabytes.get_mut("b").unwrap().unit = Some("MB".into());
+        let options = CompareOptions::default();
+        let compared = compare(&[values(&["a", "b"])], &[megabytes], &options).unwrap();
+        assert_eq!(compared.status, Verdict::Unknown);
+    }
+
+    #[test]
+    fn a_chart_without_a_whole_pair_is_named() {
+        let options = CompareOptions {
+            paired: true,
+            ..CompareOptions::default()
+        };
+        let before = [lines("a: 1 ms\nb: 1 ms"), lines("a: 1 ms")];
+        let after = [lines("a: 1 ms"), lines("a: 1 ms\nb: 1 ms")];
+        let compared = compare(&before, &after, &options).unwrap();
+        assert_eq!(compared.incomplete_pairs, ["b"]);
+        assert_eq!(compared.charts.len(), 1);
+    }
+
+    fn chart(verdict: Verdict, p_value: Option<f64>, values: usize) -> ComparedChart {
+        let side = |median| SampleSummary { values, median };
         ComparedChart {
             chart: "a".into(),
             unit: None,
             direction: Direction::Down,
-            control: SampleSummary {
-                values: 1,
-                median: 1.0,
-            },
-            treatment: SampleSummary {
-                values: 1,
-                median: 2.0,
-            },
+            control: side(1.0),
+            treatment: side(2.0),
             change: None,
             change_percent: None,
             p_value,
@@ -512,30 +611,45 @@ mod tests {
     #[test]
     fn what_differs_only_alone_is_undecided_among_many() {
         let mut charts = vec![
-            chart(Verdict::Different, Some(0.001)),
-            chart(Verdict::Different, Some(0.04)),
-            chart(Verdict::Unknown, Some(0.2)),
-            chart(Verdict::Same, Some(0.9)),
+            chart(Verdict::Different, Some(0.001), 20),
+            chart(Verdict::Different, Some(0.04), 20),
+            chart(Verdict::Unknown, Some(0.2), 20),
+            chart(Verdict::Same, Some(0.9), 20),
             // Not tested, and not counted.
-            chart(Verdict::Same, None),
+            chart(Verdict::Same, None, 20),
         ];
-        adjust(&mut charts).unwrap();
-        let verdicts: Vec<Verdict> = charts.iter().map(|chart| chart.verdict).collect();
+        adjust(&mut charts, false).unwrap();
+        let found: Vec<_> = (charts.iter())
+            .map(|chart| (chart.verdict, chart.p_value_adjusted, chart.improvement))
+            .collect();
         assert_eq!(
-            verdicts,
+            found,
             [
-                Verdict::Different,
-                Verdict::Unknown,
-                Verdict::Unknown,
-                Verdict::Same,
-                Verdict::Same
+                (Verdict::Different, Some(0.004), Some(false)),
+                (Verdict::Unknown, Some(0.08), None),
+                (Verdict::Unknown, Some(0.2 * (4.0 / 3.0)), None),
+                (Verdict::Same, Some(0.9), None),
+                (Verdict::Same, None, None),
             ]
         );
-        assert_eq!(charts[0].p_value_adjusted, Some(0.004));
-        assert_eq!(charts[1].p_value_adjusted, Some(0.08));
-        assert_eq!(charts[4].p_value_adjusted, None);
-        let improvements: Vec<_> = charts.iter().map(|chart| chart.improvement).collect();
-        assert_eq!(improvements, [Some(false), None, None, None, None]);
+    }
+
+    #[test]
+    fn how_many_values_it_takes_is_said_of_undecided_charts() {
+        let of = |charts: &[ComparedChart], paired| {
+            too_few_values(charts, paired).map(|found| (found.charts, found.values_needed))
+        };
+        let undecided = chart(Verdict::Unknown, Some(0.02), 10);
+        assert_eq!(of(&vec![undecided.clone(); 5000], false), Some((5000, 11)));
+        assert_eq!(of(&vec![undecided.clone(); 100], false), None);
+        assert_eq!(of(&vec![undecided.clone(); 100], true), Some((100, 12)));
+        assert_eq!(
+            of(&[chart(Verdict::Unknown, Some(0.3), 1)], false),
+            Some((1, 4))
+        );
+        let decided = chart(Verdict::Same, Some(0.9), 2);
+        assert_eq!(of(&vec![decided; 5000], false), None);
+        assert_eq!(of(&[], false), None);
     }
 
     /// Six pairs can't show that one of two charts changed; where nothing differs, more are not

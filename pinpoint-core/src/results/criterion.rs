@@ -7,7 +7,8 @@
 //! ```
 //!
 //! One chart for each benchmark, named by its full id, of the time of one iteration in each sample:
-//! `times` divided by `iters`, in nanoseconds. (A benchmark with a custom measurement instead of
+//! `times` divided by `iters`, in nanoseconds. Criterion gives the second benchmark of an id the
+//! folder `fold_2`, but not an id of its own; its chart is `sums/fold_2`, too. (A benchmark with a custom measurement instead of
 //! the time does not give its unit in these files.) Checked with Criterion.rs 0.8.
 
 use std::borrow::Cow;
@@ -64,17 +65,32 @@ pub(super) fn read(files: &BTreeMap<String, Vec<u8>>) -> Result<Reading, ReadErr
         .filter_map(|path| benchmark_of(path, BENCHMARK).or(benchmark_of(path, SAMPLE)))
         .collect();
     let mut charts = Charts::default();
+    let mut ids: BTreeMap<&str, Cow<str>> = BTreeMap::new();
     for folder in folders {
         let (id, id_text) = file(files, folder, BENCHMARK)?;
         let (sample, sample_text) = file(files, folder, SAMPLE)?;
         let Benchmark { full_id } = parse(&id, id_text)?;
         let values =
             per_iteration(parse(&sample, sample_text)?).map_err(|error| in_file(&sample, error))?;
-        charts.add_once(&full_id, values, Some("ns"), Direction::Down, || {
+        // The folders are in the order of their names: the first of an id comes before its `_2`.
+        let name = match numbered(folder) {
+            Some((first, number)) if ids.get(first) == Some(&full_id) => {
+                format!("{full_id}_{number}")
+            }
+            _ => full_id.to_string(),
+        };
+        ids.insert(folder.trim_end_matches('/'), full_id);
+        charts.add_once(&name, values, Some("ns"), Direction::Down, || {
             OutputPosition::File(id)
         });
     }
     charts.finish("a benchmark (NAME/new/benchmark.json and sample.json) in the folder")
+}
+
+/// The folder and the number of one that Criterion numbered: `sums/fold` and 2 of `sums/fold_2/`.
+fn numbered(folder: &str) -> Option<(&str, u32)> {
+    let (first, number) = folder.trim_end_matches('/').rsplit_once('_')?;
+    Some((first, number.parse().ok()?))
 }
 
 fn file<'a>(

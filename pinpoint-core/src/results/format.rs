@@ -7,13 +7,15 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use super::repair::Repaired;
 use super::{
-    FormatError, JsonPointer, LinePattern, ReadError, Reading, asv, benchmark_dotnet,
-    benchmark_ips, benchmark_js, catch2, catch2_console, chromium, chromium_by_name, criterion,
-    criterion_console, divan, go_benchmark, google_benchmark, google_benchmark_console,
-    google_benchmark_csv, hyperfine, hyperfine_console, is_criterion_result, jmh, json, libtest,
-    lines, not_a_number, pattern, perf_stat, pytest_benchmark, pytest_benchmark_console,
-    pytest_durations, recognize, talos, text, tinybench, vitest, ycsb,
+    FormatError, JsonPointer, LinePattern, ReadError, Reading, asv, bencher, benchmark_dotnet,
+    benchmark_dotnet_json, benchmark_ips, benchmark_js, catch2, catch2_console, chromium,
+    chromium_by_name, criterion, criterion_console, divan, github_action_benchmark, go_benchmark,
+    go_test_json, google_benchmark, google_benchmark_console, google_benchmark_csv, gungraun,
+    hyperfine, hyperfine_console, is_criterion_result, jmh, jmh_console, json, libtest, lines,
+    nanobench, not_a_number, pattern, perf_stat, pytest_benchmark, pytest_benchmark_console,
+    pytest_durations, recognize, repair, talos, text, tinybench, vitest, ycsb,
 };
 use crate::Series;
 
@@ -77,8 +79,10 @@ pub enum Format {
     /// colons (`std::sort: 3 ms`); a logger's prefix, a time stamp and a level, is left out. The
     /// value is a decimal number, with separators of thousands or a decimal comma where that can be
     /// read in one way only (`10,052.1`, `0,5 ms`; not `1,234`). The unit is one word, or missing;
-    /// one of time, memory, a rate or percent may touch the value (`12.5ms`). A deviation may
-    /// follow (`± 0.2 ms`). Blanks around all of them are dropped, colors too. A line that begins
+    /// one of time, memory, a rate or percent may touch the value (`12.5ms`), and a factor is `1.3x`.
+    /// A duration may be `1m30.5s`, or a clock that is no time of day, `0:01:30.5`. A deviation may
+    /// follow (`± 0.2 ms`). A line of nothing but pairs (`sort: p50=1.2ms p99=3.4ms`) gives a chart
+    /// for each, `sort p50`; so does each row of a table of CSV or Markdown whose header has units. Blanks around all of them are dropped, colors too. A line that begins
     /// with a quote or a brace is JSON or the like, and ignored. The same name again adds a value,
     /// converted to the unit of the first ([`convert_factor`](crate::convert_factor)). `nan` and
     /// `inf` in the value's place are errors.
@@ -145,6 +149,20 @@ pub enum Format {
     BenchmarkJs,
     /// `benchmark-dotnet`: the summary of BenchmarkDotNet.
     BenchmarkDotNet,
+    /// `nanobench`: the tables of nanobench.
+    Nanobench,
+    /// `jmh-console`: the table that JMH prints.
+    JmhConsole,
+    /// `gotest-json`: the output of `go test -json -bench`.
+    GoTestJson,
+    /// `github-action-benchmark`: the custom JSON of github-action-benchmark.
+    GithubActionBenchmark,
+    /// `bencher`: Bencher Metric Format, the JSON that Bencher takes.
+    Bencher,
+    /// `gungraun`: the output of Gungraun, iai-callgrind or iai.
+    Gungraun,
+    /// `benchmark-dotnet-json`: the JSON that BenchmarkDotNet exports.
+    BenchmarkDotNetJson,
     /// `perf-stat`: the output of `perf stat`.
     PerfStat,
     /// `gbench-csv`: Google Benchmark's `--benchmark_format=csv`.
@@ -156,7 +174,7 @@ pub enum Format {
 }
 
 /// The formats that need only a name.
-pub(super) const NAMES: [(Format, &str); 30] = [
+pub(super) const NAMES: [(Format, &str); 37] = [
     (Format::Auto, "auto"),
     (Format::Time, "time"),
     (Format::Lines, "lines"),
@@ -183,6 +201,13 @@ pub(super) const NAMES: [(Format, &str); 30] = [
     (Format::BenchmarkIps, "benchmark-ips"),
     (Format::BenchmarkJs, "benchmark-js"),
     (Format::BenchmarkDotNet, "benchmark-dotnet"),
+    (Format::Nanobench, "nanobench"),
+    (Format::JmhConsole, "jmh-console"),
+    (Format::GoTestJson, "gotest-json"),
+    (Format::GithubActionBenchmark, "github-action-benchmark"),
+    (Format::Bencher, "bencher"),
+    (Format::Gungraun, "gungraun"),
+    (Format::BenchmarkDotNetJson, "benchmark-dotnet-json"),
     (Format::PerfStat, "perf-stat"),
     (Format::GoogleBenchmarkCsv, "gbench-csv"),
     (Format::Ycsb, "ycsb"),
@@ -218,6 +243,9 @@ impl Format {
 
     /// The values of [`Format::read`], and the charts that failed.
     ///
+    /// Lines of a log around or in a JSON document, and bytes of Latin-1, are no damage: the
+    /// remarks name them.
+    ///
     /// # Errors
     ///
     /// As of [`Format::read`].
@@ -225,7 +253,28 @@ impl Format {
         &self,
         output: impl Into<Output<'a>>,
     ) -> Result<Reading, ReadError> {
-        match (self, output.into()) {
+        let output = output.into();
+        let read = self.read_sound(output);
+        let (Err(ReadError::NotUtf8(_) | ReadError::Json { .. }), Output::File(content)) =
+            (&read, output)
+        else {
+            return read;
+        };
+        let Some(Repaired { text, remarks }) = repair::repaired(content) else {
+            return read;
+        };
+        match self.read_sound(text.as_bytes().into()) {
+            Ok(mut reading) => {
+                reading.remarks.extend(remarks);
+                Ok(reading)
+            }
+            Err(_) => read,
+        }
+    }
+
+    /// Reads an output that is only in this format.
+    fn read_sound(&self, output: Output<'_>) -> Result<Reading, ReadError> {
+        match (self, output) {
             (Self::Auto, output) => Self::recognize(output)?.read_with_failures(output),
             (Self::Time, _) => Ok(Reading::default()),
             (Self::Criterion, Output::Folder(files)) => criterion::read(files),
@@ -266,6 +315,17 @@ impl Format {
             (Self::BenchmarkJs, Output::File(content)) => benchmark_js::read(&text::lines(content)),
             (Self::BenchmarkDotNet, Output::File(content)) => {
                 benchmark_dotnet::read(&text::lines(content))
+            }
+            (Self::Nanobench, Output::File(content)) => nanobench::read(&text::lines(content)),
+            (Self::JmhConsole, Output::File(content)) => jmh_console::read(&text::lines(content)),
+            (Self::GoTestJson, Output::File(content)) => go_test_json::read(&text::lines(content)),
+            (Self::GithubActionBenchmark, Output::File(content)) => {
+                github_action_benchmark::read(&document(content)?)
+            }
+            (Self::Bencher, Output::File(content)) => bencher::read(&document(content)?),
+            (Self::Gungraun, Output::File(content)) => gungraun::read(&text::lines(content)),
+            (Self::BenchmarkDotNetJson, Output::File(content)) => {
+                benchmark_dotnet_json::read(&document(content)?)
             }
             (Self::PerfStat, Output::File(content)) => perf_stat::read(&text::lines(content)),
             (Self::GoogleBenchmarkCsv, Output::File(content)) => {
@@ -309,6 +369,9 @@ impl Format {
                 | Self::Catch2
                 | Self::Chromium
                 | Self::ChromiumByName
+                | Self::GithubActionBenchmark
+                | Self::Bencher
+                | Self::BenchmarkDotNetJson
                 // One line in a log about other things.
                 | Self::Talos
         )

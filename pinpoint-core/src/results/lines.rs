@@ -1,11 +1,14 @@
-//! `name: value unit`, one to a line.
+//! `name: value unit`, one to a line, a line of pairs, `p50=1.2ms p99=3.4ms`, or a table.
 
 use std::borrow::Cow;
 
 use super::charts::Charts;
+use super::clocks;
 use super::log_prefix::without_prefix;
 use super::number::{self, Comma, Number, Printed};
 use super::only_measure::is_setting;
+use super::pairs::pairs;
+use super::tables::rows;
 use super::text::{column_of, shown};
 use super::{OutputPosition, ReadError, Reading};
 use crate::Direction;
@@ -28,6 +31,15 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
             unit,
         }) = measurement(line)
         else {
+            for pair in pairs(line).into_iter().flatten() {
+                let (name, value) = (&pair.name, vec![pair.value]);
+                charts.add(name, value, pair.unit, Direction::Unknown, || {
+                    OutputPosition::Text {
+                        line: index + 1,
+                        column: 1,
+                    }
+                });
+            }
             continue;
         };
         let place = OutputPosition::Text {
@@ -58,6 +70,22 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
                 });
             }
             Value::Ambiguous => ambiguous.push((name, value, unit, place)),
+        }
+    }
+    for row in rows(text) {
+        charts.knows(row.index);
+        for cell in row.cells {
+            let place = OutputPosition::Text {
+                line: row.index + 1,
+                column: 1,
+            };
+            let (name, unit) = (&cell.name, Some(cell.unit));
+            match cell.value {
+                Some(value) => {
+                    charts.add(name, vec![value], unit, Direction::Unknown, || place);
+                }
+                None => charts.fail(name, format!("{place} holds `{}`", cell.text)),
+            }
         }
     }
     for (name, value, unit, place) in ambiguous {
@@ -92,7 +120,12 @@ pub(super) fn recognize(text: &str) -> bool {
             matches!(found.number, Value::Clear(_)) && !is_setting(found.name, found.unit)
         })
     };
-    text.lines().any(is_measure)
+    let has_pairs = |line| {
+        let mut pairs = pairs(shown(line)).into_iter().flatten();
+        pairs.any(|pair| pair.unit.is_some() && !is_setting(&pair.name, pair.unit))
+    };
+    let has_value = |line| is_measure(line) || has_pairs(line);
+    text.lines().any(has_value) || !rows(text).is_empty()
 }
 
 /// A line that gives a value.
@@ -125,7 +158,8 @@ pub(super) fn measurement(line: &str) -> Option<Measurement<'_>> {
     }
     let mut words = rest.split_whitespace().peekable();
     let word = words.next()?;
-    if let Some(seconds) = number::duration(word) {
+    let seconds = number::duration(word).or_else(|| clocks::seconds(word, name));
+    if let Some(seconds) = seconds {
         return words.next().is_none().then_some(Measurement {
             name,
             value: word,
@@ -138,6 +172,8 @@ pub(super) fn measurement(line: &str) -> Option<Measurement<'_>> {
         Some((value, unit)) if is_measure(unit) && number::number(word).is_none() => {
             (value, Some(unit))
         }
+        // A factor. Without decimals it may be a name, `3x`.
+        Some((value, "x" | "×")) if value.contains('.') => (value, Some("x")),
         _ if words.peek().is_some_and(|word| is_deviation(word)) => {
             words.next();
             number::printed(words.next()?)?;

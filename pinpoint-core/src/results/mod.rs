@@ -9,7 +9,9 @@
 //! the list of them.
 
 mod asv;
+mod bencher;
 mod benchmark_dotnet;
+mod benchmark_dotnet_json;
 mod benchmark_ips;
 mod benchmark_js;
 mod catch2;
@@ -26,21 +28,28 @@ pub(crate) mod document;
 mod error;
 mod find;
 mod format;
+mod github_action_benchmark;
 mod go_benchmark;
+mod go_test_json;
 mod google_benchmark;
 mod google_benchmark_console;
 mod google_benchmark_csv;
+mod gungraun;
 mod hyperfine;
 mod hyperfine_console;
 mod jmh;
+mod jmh_console;
 mod json;
 mod json_numbers;
 mod libtest;
 mod lines;
 mod log_prefix;
+mod many_charts;
+mod nanobench;
 mod not_a_number;
 mod number;
 mod only_measure;
+mod pairs;
 mod pattern;
 mod perf_stat;
 mod pytest_benchmark;
@@ -48,6 +57,8 @@ mod pytest_benchmark_console;
 mod pytest_durations;
 mod reading;
 mod recognize;
+mod repair;
+mod tables;
 mod talos;
 #[cfg(test)]
 mod tests;
@@ -60,7 +71,7 @@ mod ycsb;
 
 pub use compare::{
     Change, CompareOptions, CompareResultsError, ComparedChart, DifferentUnits, ResultsComparison,
-    SampleSummary, compare,
+    SampleSummary, TooFewValues, compare,
 };
 pub use criterion::is_criterion_result;
 pub use error::{FormatError, ReadError};

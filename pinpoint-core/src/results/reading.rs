@@ -10,9 +10,10 @@ use crate::Series;
 pub struct Reading {
     /// The values of each chart: at least one, and all of them finite.
     pub charts: BTreeMap<String, Series>,
-    /// The charts of which the output says that a measurement failed, each with the reason in words
-    /// (`its command exited with 139`). None of them is in `charts`, even if the output gives other
-    /// values for it: half of its values would pass for all of them.
+    /// The charts without a value that is certain, each with the reason in words: the output says
+    /// that a measurement failed (`its command exited with 139`), or gives a name twice where each
+    /// stands once, or two units that can't be converted. None of them is in `charts`, even if the
+    /// output gives other values for it: half of its values would pass for all of them.
     pub failed: BTreeMap<String, String>,
     /// Remarks on the charts for the answer: a sentence each, without its period.
     pub remarks: Vec<String>,

@@ -11,10 +11,11 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 use super::{
-    Format, asv, benchmark_dotnet, benchmark_ips, benchmark_js, catch2, catch2_console,
-    criterion_console, divan, go_benchmark, google_benchmark_console, google_benchmark_csv,
-    hyperfine_console, libtest, lines, not_a_number, perf_stat, pytest_benchmark_console,
-    pytest_durations, talos, text, tinybench, vitest, ycsb,
+    Format, asv, bencher, benchmark_dotnet, benchmark_ips, benchmark_js, catch2, catch2_console,
+    criterion_console, divan, go_benchmark, go_test_json, google_benchmark_console,
+    google_benchmark_csv, gungraun, hyperfine_console, jmh_console, libtest, lines, nanobench,
+    not_a_number, perf_stat, pytest_benchmark_console, pytest_durations, repair, talos, text,
+    tinybench, vitest, ycsb,
 };
 
 pub(super) fn recognize(output: &[u8]) -> Option<Format> {
@@ -29,10 +30,15 @@ pub(super) fn recognize(output: &[u8]) -> Option<Format> {
     } else if talos::recognize(&text) {
         Some(Format::Talos)
     } else {
-        BY_LINES
-            .iter()
-            .find(|(_, recognize)| recognize(&text))
-            .map(|(format, _)| format.clone())
+        let mut by_lines = BY_LINES.iter();
+        let format = by_lines.find(|(_, recognize)| recognize(&text));
+        let format = format.map(|(format, _)| format.clone());
+        // A document between the lines of a log, which may have measures.
+        let is_log = matches!(format, None | Some(Format::Lines));
+        let repaired = is_log.then(|| repair::repaired(output)).flatten();
+        repaired
+            .and_then(|document| json(&not_a_number::as_null(document.text.trim_start().into())))
+            .or(format)
     }
 }
 
@@ -41,8 +47,11 @@ type Recognize = fn(&str) -> bool;
 
 /// Formats that are recognized by a line, in the order in which they are tried: the tables of tools
 /// have lines that others would take for theirs.
-const BY_LINES: [(Format, Recognize); 19] = [
+const BY_LINES: [(Format, Recognize); 23] = [
     (Format::GoBenchmark, go_benchmark::recognize),
+    (Format::GoTestJson, go_test_json::recognize),
+    (Format::JmhConsole, jmh_console::recognize),
+    (Format::Gungraun, gungraun::recognize),
     (Format::HyperfineConsole, hyperfine_console::recognize),
     (Format::CriterionConsole, criterion_console::recognize),
     (Format::Catch2Console, catch2_console::recognize),
@@ -55,6 +64,7 @@ const BY_LINES: [(Format, Recognize); 19] = [
     (Format::Vitest, vitest::recognize),
     (Format::Tinybench, tinybench::recognize),
     (Format::BenchmarkDotNet, benchmark_dotnet::recognize),
+    (Format::Nanobench, nanobench::recognize),
     (Format::BenchmarkIps, benchmark_ips::recognize),
     (Format::BenchmarkJs, benchmark_js::recognize),
     (Format::Asv, asv::recognize),
@@ -75,7 +85,7 @@ fn json(text: &str) -> Option<Format> {
     let mut parser = serde_json::Deserializer::from_str(text);
     // The reader handles the rest, and faults.
     let _ = Look(&mut format, Level::Top).deserialize(&mut parser);
-    format
+    format.or_else(|| bencher::recognize(text).then_some(Format::Bencher))
 }
 
 /// The format of a document whose top object has these members, which may be followed by
@@ -88,6 +98,8 @@ fn of_top(members: &BTreeSet<String>) -> Option<Format> {
         Some(Format::GoogleBenchmark)
     } else if has("charts") && (has("format_version") || has("benchmark_name")) {
         Some(Format::Chromium)
+    } else if has("Benchmarks") && has("HostEnvironmentInfo") {
+        Some(Format::BenchmarkDotNetJson)
     } else {
         None
     }
@@ -105,6 +117,9 @@ fn of_record(array: Array, members: &BTreeSet<String>) -> Option<Format> {
         Array::Top if has("guid") && has("type") => Some(Format::Chromium),
         Array::Top if has("name") && has("unit") && HISTOGRAM.iter().any(|name| has(name)) => {
             Some(Format::Chromium)
+        }
+        Array::Top if has("name") && has("unit") && has("value") => {
+            Some(Format::GithubActionBenchmark)
         }
         Array::Top => None,
     }

@@ -145,8 +145,8 @@ mod lines {
     }
 
     #[test]
-    fn two_units_for_one_name_are_an_error() {
-        let message = error("lines", "a: 1 ms\nb: 2\na: 3 MB").to_string();
+    fn two_units_for_the_only_name_are_an_error() {
+        let message = error("lines", "a: 1 ms\nA\na: 3 MB").to_string();
         assert!(
             message.starts_with("line 3, column 4 gives `a` in `MB`"),
             "{message}"
@@ -215,6 +215,8 @@ mod lines {
             ("2026-11-26 10:00:00,123 INFO time: 5 ms", 5.0, Some("ms")),
             ("[12:00:01] [info] time: 5 ms", 5.0, Some("ms")),
             ("10 %\r100 %\rtime: 5 ms\r", 5.0, Some("ms")),
+            ("time: 0:00:10.05", 10.05, Some("s")),
+            ("time: 1.3x", 1.3, Some("x")),
             ("time: 99.5%", 99.5, Some("%")),
             ("time: 99.5 MB/s", 99.5, Some("MB/s")),
             ("time: 99.5req/s", 99.5, Some("req/s")),
@@ -233,6 +235,33 @@ mod lines {
             .collect();
         let charts = Format::Auto.read(&utf_16).unwrap();
         assert_eq!(charts["time"].values, [5.0]);
+    }
+
+    #[test]
+    fn tables_with_units_in_their_header_are_read() {
+        for output in [
+            "start\nname,n,time (ms)\nsort,5,12.5\nsort,5,13\n",
+            "| name | n | time [ms] |\n|---|---|---|\n| sort | 5 | 12.5 |\n| sort | 5 | 13 |\n",
+        ] {
+            let expected = [chart("sort", &[12.5, 13.0], Some("ms"))];
+            assert_eq!(read("auto", output), expected, "{output}");
+            assert_eq!(unread_values(output.as_bytes(), Some(&Format::Auto)), []);
+        }
+        let output = "name,time (ms)\nsort,12.5\njoin,nan\n";
+        let reading = Format::Auto.read_with_failures(output.as_bytes()).unwrap();
+        assert_eq!(reading.charts.keys().collect::<Vec<_>>(), ["sort"]);
+        assert_eq!(reading.failed["join"], "line 3, column 1 holds `nan`");
+    }
+
+    #[test]
+    fn several_values_of_a_line_are_charts_of_their_own() {
+        let output = "latency: p50=1.2ms p99=3.4ms\nlatency: p50=1300us p99=3.5ms\nn=5 a=2 b\n";
+        let expected = [
+            chart("latency p50", &[1.2, 1.3], Some("ms")),
+            chart("latency p99", &[3.4, 3.5], Some("ms")),
+        ];
+        assert_eq!(read("auto", output), expected);
+        assert_eq!(read("lines", output), expected);
     }
 
     #[test]
@@ -378,7 +407,7 @@ mod json {
     #[test]
     fn a_fault_after_the_value_counts() {
         for (document, place) in [
-            ("{\"a\": 1}\nextra", text_place(2, 1)),
+            ("{\"a\": 1}\n2", text_place(2, 1)),
             ("{\"a\": 1,\n\"µ\": nan}", text_place(2, 7)),
             ("{\"a\": 1e999}", text_place(1, 11)),
         ] {

@@ -77,7 +77,7 @@ pub(super) fn shown(line: &str) -> &str {
 }
 
 /// UTF-16 with a byte order mark.
-fn utf_16(output: &[u8]) -> Option<String> {
+pub(super) fn utf_16(output: &[u8]) -> Option<String> {
     let unit: fn([u8; 2]) -> u16 = match output {
         [0xff, 0xfe, ..] => u16::from_le_bytes,
         [0xfe, 0xff, ..] => u16::from_be_bytes,

@@ -13,6 +13,7 @@ use super::lines::{Value, measurement};
 use super::log_prefix::without_prefix;
 use super::number::{self, Number, Printed};
 use super::only_measure::is_setting;
+use super::pairs::pairs;
 use super::pattern::LinePattern;
 use super::reading::ReadLines;
 use super::text::{last_characters, shown};
@@ -80,7 +81,7 @@ impl fmt::Display for ReadHint {
                 "more than one of its numbers may be meant; the format `regex:PATTERN` reads the one that is captured as (?<value>…)",
             ),
             Self::Duration => formatter.write_str(
-                "a duration of several parts is read only as `name: 1m30.5s`; have the benchmark print it so, or as one number with its unit",
+                "a duration of several parts is read only as `name: 1m30.5s` or `name: 0:01:30.5`; have the benchmark print it so, or as one number with its unit",
             ),
             Self::Garbled => formatter.write_str(
                 "it begins as a result and does not end as one; check that the output is whole, and that nothing else is printed into that line",
@@ -89,7 +90,7 @@ impl fmt::Display for ReadHint {
                 "the JSON document ends too early; have the benchmark write it to a file, and name that file",
             ),
             Self::MixedDocument => formatter.write_str(
-                "JSON is read only if there is nothing else; have the benchmark write it to a file, and name that file",
+                "JSON of a program of your own is not recognized among other output; have the benchmark write it to a file, and name that file",
             ),
         }
     }
@@ -122,7 +123,13 @@ pub fn unread_values(output: &[u8], format: Option<&Format>) -> Vec<UnreadValue>
     };
     let (reads, lines) = match format {
         None => (Reads::Nothing, ReadLines::default()),
-        Some(Format::Lines) => (Reads::Lines, ReadLines::default()),
+        Some(Format::Lines) => (
+            Reads::Lines,
+            Format::Lines
+                .read_with_failures(output)
+                .unwrap_or_default()
+                .lines,
+        ),
         Some(format) if format.is_printed_by_a_tool() => {
             let reading = format.read_with_failures(output);
             (Reads::Tool, reading.unwrap_or_default().lines)
@@ -242,6 +249,9 @@ fn in_line(line: &str, message: &str, reads: Reads) -> Option<ReadHint> {
             Value::Clear(_) => Some(ReadHint::Format(Format::Lines)),
             Value::Ambiguous => is_value.then_some(ReadHint::Ambiguous),
         };
+    }
+    if pairs(message).is_some() {
+        return (reads != Reads::Lines).then_some(ReadHint::Format(Format::Lines));
     }
     if message.starts_with('{') {
         let is_json = serde_json::from_str::<IgnoredAny>(message).is_ok();
@@ -644,13 +654,14 @@ mod tests {
             ("took 1 min 30 s", ReadHint::Several),
             ("took 1m30.5s", ReadHint::Duration),
             ("real\t0m0.052s", ReadHint::Duration),
-            ("elapsed: 00:01:23.45", ReadHint::Duration),
+            ("elapsed 00:01:23.45", ReadHint::Duration),
             ("sort: 12:01:23.45", ReadHint::Duration),
             ("Total time 12:01:23", ReadHint::Duration),
             (
                 "Elapsed (wall clock) time (h:mm:ss or m:ss): 0:00.05",
-                ReadHint::Duration,
+                ReadHint::Format(Format::Lines),
             ),
+            ("p50=5ms p99=50ms", ReadHint::Format(Format::Lines)),
             ("{\"time\": \"1m30.5s\"}", ReadHint::Duration),
             (
                 "start\n{\n  \"a\": \"12.5 ms\",\n}",

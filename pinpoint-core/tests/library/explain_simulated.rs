@@ -183,7 +183,7 @@ fn equal_builds_name_a_function_once_in_twenty() {
 }
 
 /// For each shape alone; some minutes:
-/// `cargo test -p pinpoint-core --all-features --test library each_shape -- --ignored`.
+/// `cargo test -p pinpoint-core-tests each_shape -- --ignored`.
 #[test]
 #[ignore = "takes minutes"]
 fn equal_builds_of_each_shape_name_a_function_once_in_twenty() {
@@ -244,7 +244,7 @@ fn a_slower_function_is_first() {
     a_slower_function_is_found(40);
 }
 
-/// `cargo test -p pinpoint-core --all-features --test library thousand -- --ignored --nocapture`.
+/// `cargo test -p pinpoint-core-tests thousand -- --ignored --nocapture`.
 #[test]
 #[ignore = "takes minutes"]
 fn a_slower_function_is_first_in_a_thousand_jobs() {

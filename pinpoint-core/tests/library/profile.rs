@@ -13,7 +13,7 @@ use pinpoint_core::profile::{
 };
 
 pub(crate) fn content(name: &str) -> Vec<u8> {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/profiles");
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("profiles");
     fs::read(folder.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 

@@ -27,7 +27,7 @@ struct Stored<Spec, Outcome> {
 }
 
 fn stored<T: DeserializeOwned>(name: &str) -> T {
-    let path = format!("{}/tests/journals/{name}", env!("CARGO_MANIFEST_DIR"));
+    let path = format!("{}/journals/{name}", env!("CARGO_MANIFEST_DIR"));
     let text = std::fs::read_to_string(path).expect("a journal of each version");
     serde_json::from_str(&text).expect("a journal that can be read")
 }
@@ -125,7 +125,7 @@ fn record_the_newest_version() {
         let outcome = machine.outcome().expect("its events lead to an outcome");
         journal["outcome"] = serde_json::to_value(outcome).unwrap();
         let path = format!(
-            "{}/tests/journals/{beginning}{version}.json",
+            "{}/journals/{beginning}{version}.json",
             env!("CARGO_MANIFEST_DIR")
         );
         std::fs::write(path, serde_json::to_string(&journal).unwrap() + "\n").unwrap();

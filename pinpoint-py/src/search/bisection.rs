@@ -8,7 +8,7 @@ use pyo3::types::{PyTuple, PyType};
 
 use super::batches::{Batches, RequestedTask, Saved, caveat};
 use super::methods::{search_methods, shared_methods};
-use super::told;
+use super::reported_runs;
 use crate::arguments;
 use crate::compare::ends;
 use crate::results::make;

@@ -9,7 +9,7 @@ use pyo3::types::{PyTuple, PyType};
 use super::batches::{Batches, RequestedTask, Saved, reason};
 use super::bisection::effect;
 use super::methods::{search_methods, shared_methods};
-use super::{pairwise, told};
+use super::{pairwise, reported_runs};
 use crate::arguments;
 use crate::results::make;
 

@@ -57,7 +57,7 @@ macro_rules! search_methods {
                 started: Option<&Bound<'_, PyAny>>,
             ) -> PyResult<()> {
                 let index = self.search.index("index", index)?;
-                let runs = told::runs(values, failures, bots, started)?;
+                let runs = reported_runs::runs(values, failures, bots, started)?;
                 self.search.record(RequestedTask::Run(index), runs)
             }
 

@@ -5,7 +5,7 @@ mod bisection;
 mod culprit_finder;
 mod methods;
 mod pairwise;
-mod told;
+mod reported_runs;
 
 pub(crate) use batches::caveat;
 pub(crate) use bisection::Bisection;

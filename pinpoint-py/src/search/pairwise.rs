@@ -9,7 +9,7 @@ use pyo3::types::{PyTuple, PyType};
 
 use super::batches::{Batches, RequestedTask, Saved, reason};
 use super::methods::shared_methods;
-use super::told;
+use super::reported_runs;
 use crate::arguments;
 use crate::compare;
 use crate::results::make;
@@ -115,8 +115,8 @@ pub(super) fn record_pair<M: Saved>(
         search.index("pair[1]", &second)?,
     );
     let answer = vec![
-        told::run("first", values[0], bot, started)?,
-        told::run("second", values[1], bot, started)?,
+        reported_runs::run("first", values[0], bot, started)?,
+        reported_runs::run("second", values[1], bot, started)?,
     ];
     search.record(asked, vec![answer])
 }

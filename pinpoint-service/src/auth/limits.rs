@@ -16,7 +16,7 @@ use pinpoint_backends::store::Quota;
 use tonic::Status;
 
 use super::reached::{LOOK_AGAIN, reached, too_many_requests};
-use crate::config::{LimitsConfig, Most};
+use crate::config::{Limit, LimitsConfig};
 use crate::transport::arriving::Inbox;
 use crate::transport::connections::Connections;
 use crate::transport::metrics::METRICS;
@@ -29,7 +29,7 @@ const MOST_KEYS: NonZeroUsize = NonZeroUsize::new(1 << 16).expect("it is not zer
 /// Rows of the audit log about refusals to one user: a program that keeps asking for what it may
 /// not have would fill the log, and hold up all changes, whose rows are written one after the
 /// other.
-const REFUSALS_A_MINUTE: Most = Most::of(10);
+const REFUSALS_A_MINUTE: Limit = Limit::new(10);
 
 const MINUTE: Duration = Duration::from_secs(60);
 
@@ -50,8 +50,8 @@ pub struct Limits {
 impl Limits {
     /// These limits, with nothing used.
     pub fn new(config: LimitsConfig) -> Self {
-        let number = |most: Most| most.get().map(|most| most.get() as usize);
-        let bytes = |most: Most| number(most).map_or(usize::MAX, |mib| mib << 20);
+        let number = |most: Limit| most.get().map(|most| most.get() as usize);
+        let bytes = |most: Limit| number(most).map_or(usize::MAX, |mib| mib << 20);
         Self {
             inbox: Inbox::new(bytes(config.requests_mib)),
             outbox: Outbox::new(bytes(config.answers_mib), config.sending),
@@ -215,7 +215,7 @@ impl<K: Hash + Eq> Default for Rates<K> {
 impl<K: Hash + Eq> Rates<K> {
     /// Counts an event unless it is one too many: then the time to wait is returned. Returns how
     /// many were refused since the last accepted one.
-    fn admit(&mut self, key: K, most: Most, now: Instant) -> Result<u64, Duration> {
+    fn admit(&mut self, key: K, most: Limit, now: Instant) -> Result<u64, Duration> {
         let Some(most) = most.get() else {
             return Ok(0);
         };
@@ -245,7 +245,7 @@ mod tests {
         let mut rates = Rates::default();
         let begin = Instant::now();
         let at = |seconds: u64| begin + Duration::from_secs(seconds);
-        let most = Most::of(3);
+        let most = Limit::new(3);
         let mut admit = |key: &'static str, seconds| rates.admit(key, most, at(seconds));
         for _ in 0..3 {
             assert_eq!(admit("a", 0), Ok(0));
@@ -263,7 +263,7 @@ mod tests {
         }
         assert!(admit("a", 1000).is_err());
         for _ in 0..10 {
-            assert_eq!(rates.admit("a", Most::NONE, at(1000)), Ok(0));
+            assert_eq!(rates.admit("a", Limit::NONE, at(1000)), Ok(0));
         }
     }
 
@@ -272,16 +272,16 @@ mod tests {
         let mut rates = Rates::default();
         let now = Instant::now();
         for key in 0..MOST_KEYS.get() + 10 {
-            assert!(rates.admit(key, Most::of(1), now).is_ok());
+            assert!(rates.admit(key, Limit::new(1), now).is_ok());
         }
         assert_eq!(rates.0.len(), MOST_KEYS.get());
-        assert!(rates.admit(MOST_KEYS.get(), Most::of(1), now).is_err());
+        assert!(rates.admit(MOST_KEYS.get(), Limit::new(1), now).is_err());
     }
 
     #[test]
     fn a_machine_has_one_limit_for_all_its_addresses() {
         let limits = Limits::new(LimitsConfig {
-            address_requests_a_minute: Most::of(1),
+            address_requests_a_minute: Limit::new(1),
             ..LimitsConfig::none()
         });
         let ask = |address: &str| limits.address(address.parse().unwrap());
@@ -297,7 +297,7 @@ mod tests {
     #[test]
     fn a_stream_has_its_place_until_it_ends() {
         let limits = Arc::new(Limits::new(LimitsConfig {
-            streams: Most::of(2),
+            streams: Limit::new(2),
             ..LimitsConfig::none()
         }));
         let first = limits.stream("ada").unwrap();

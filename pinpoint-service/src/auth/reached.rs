@@ -8,13 +8,13 @@ use tonic::metadata::MetadataMap;
 use tonic::{Code, Status};
 use tonic_types::{ErrorDetails, StatusExt};
 
-use crate::config::Most;
+use crate::config::Limit;
 use crate::transport::metrics::METRICS;
 
 /// The hint for a limit that is reached until a job or a stream ends.
 pub(super) const LOOK_AGAIN: Duration = Duration::from_secs(30);
 
-pub(super) fn too_many_requests(who: &str, most: Most, wait: Duration) -> Status {
+pub(super) fn too_many_requests(who: &str, most: Limit, wait: Duration) -> Status {
     let most = most.get().map_or(0, |most| most.get());
     let message = format!(
         "too many requests (limit: {most} per minute); try again in {}",
@@ -87,7 +87,7 @@ mod tests {
         for (wait, seconds) in [(0, 1), (1, 1), (1000, 1), (1001, 2)] {
             assert_eq!(whole_seconds(Duration::from_millis(wait)), seconds);
         }
-        let refused = too_many_requests("ada", Most::of(9), Duration::from_millis(1500));
+        let refused = too_many_requests("ada", Limit::new(9), Duration::from_millis(1500));
         assert_eq!(refused.metadata().get("retry-after").unwrap(), "2");
         let details = refused.get_error_details();
         let retry = details.retry_info().unwrap().retry_delay;

@@ -1,7 +1,9 @@
 //! The API of Chromium's page: lists of jobs, try jobs, and choices for a form.
 
 use pinpoint_backends::job::ScheduleRequest;
-use pinpoint_backends::store::{JobFilter, JobId, JobSummary as StoredSummary, Order, Place};
+use pinpoint_backends::store::{
+    JobFilter, JobId, JobSummary as StoredSummary, ListOrder, PagePosition,
+};
 use pinpoint_core::JobState;
 use pinpoint_core::api::{
     CancelPinpointJobRequest, CancelPinpointJobResponse, CombinedCommit, Commit, CreateJobResponse,
@@ -56,15 +58,15 @@ impl PinpointGateway for Service {
         let page = self
             .store
             .jobs()
-            .list(&filter, Order::default(), &place, PAGE)
+            .list(&filter, ListOrder::default(), &place, PAGE)
             .await
             .map_err(errors::store)?;
         // Of an empty page, no job leads to the others.
         let any = !page.jobs.is_empty();
         let (has_prev, has_next) = match place {
-            Place::First => (false, page.more),
-            Place::After(_) => (any, page.more),
-            Place::Before(_) => (page.more, any),
+            PagePosition::First => (false, page.more),
+            PagePosition::After(_) => (any, page.more),
+            PagePosition::Before(_) => (page.more, any),
         };
         let cursor = |direction: &str, job: Option<&StoredSummary>, there: bool| match job {
             Some(job) if there => format!("{direction}{}", job.id),
@@ -224,7 +226,7 @@ fn summary(job: StoredSummary) -> JobSummary {
 const AFTER: &str = "after-";
 const BEFORE: &str = "before-";
 
-fn place(pagination: &Pagination) -> Result<Place, Status> {
+fn place(pagination: &Pagination) -> Result<PagePosition, Status> {
     let unknown = |field| {
         errors::field(
             field,
@@ -233,14 +235,14 @@ fn place(pagination: &Pagination) -> Result<Place, Status> {
     };
     let id = |cursor: &str, direction| JobId::parse(cursor.strip_prefix(direction)?).ok();
     match (&*pagination.prev_cursor, &*pagination.next_cursor) {
-        ("", "") => Ok(Place::First),
+        ("", "") => Ok(PagePosition::First),
         ("", next) => {
             let id = id(next, AFTER).ok_or_else(|| unknown("pagination.next_cursor"))?;
-            Ok(Place::After(id.into()))
+            Ok(PagePosition::After(id.into()))
         }
         (prev, "") => {
             let id = id(prev, BEFORE).ok_or_else(|| unknown("pagination.prev_cursor"))?;
-            Ok(Place::Before(id.into()))
+            Ok(PagePosition::Before(id.into()))
         }
         _ => Err(errors::field(
             "pagination",
@@ -356,15 +358,15 @@ mod tests {
             })
         };
         let id = "0199f3c1a2b37f0e8d1c2b3a49586776";
-        assert_eq!(cursors("", "").unwrap(), Place::First);
+        assert_eq!(cursors("", "").unwrap(), PagePosition::First);
         let job = JobId::parse(id).unwrap();
         assert_eq!(
             cursors("", &format!("after-{id}")).unwrap(),
-            Place::After(job.clone().into())
+            PagePosition::After(job.clone().into())
         );
         assert_eq!(
             cursors(&format!("before-{id}"), "").unwrap(),
-            Place::Before(job.into())
+            PagePosition::Before(job.into())
         );
         for (prev, next) in [("x", ""), ("", "before-1"), ("before-1", "after-1")] {
             assert!(cursors(prev, next).is_err());

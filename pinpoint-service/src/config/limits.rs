@@ -11,16 +11,16 @@ use serde::{Deserialize, Deserializer};
 use super::error::{ConfigError, NO_TIME};
 use crate::auth::users::user_name;
 
-/// A limit; [`Most::NONE`] is unlimited.
+/// A limit; [`Limit::NONE`] is unlimited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Most(Option<NonZeroU32>);
+pub struct Limit(Option<NonZeroU32>);
 
-impl Most {
+impl Limit {
     /// No limit, in a configuration `"none"`.
     pub const NONE: Self = Self(None);
 
     /// A limit of this many; none for 0.
-    pub const fn of(most: u32) -> Self {
+    pub const fn new(most: u32) -> Self {
         Self(NonZeroU32::new(most))
     }
 
@@ -34,7 +34,7 @@ impl Most {
     }
 }
 
-impl<'de> Deserialize<'de> for Most {
+impl<'de> Deserialize<'de> for Limit {
     fn deserialize<D: Deserializer<'de>>(reader: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
         #[serde(untagged)]
@@ -45,7 +45,7 @@ impl<'de> Deserialize<'de> for Most {
         match Written::deserialize(reader) {
             Ok(Written::Text(text)) if text == "none" => Ok(Self::NONE),
             Ok(Written::Number(number)) if (1..=i64::from(u32::MAX)).contains(&number) => {
-                Ok(Self::of(u32::try_from(number).unwrap_or(u32::MAX)))
+                Ok(Self::new(u32::try_from(number).unwrap_or(u32::MAX)))
             }
             _ => Err(D::Error::custom(
                 "a limit is a positive integer, or \"none\"; a user without a role may do nothing",
@@ -59,17 +59,17 @@ impl<'de> Deserialize<'de> for Most {
 #[serde(deny_unknown_fields, default)]
 pub struct LimitsConfig {
     /// Requests a minute from an address, of all users together.
-    pub address_requests_a_minute: Most,
+    pub address_requests_a_minute: Limit,
     /// Requests a minute of a user.
-    pub requests_a_minute: Most,
+    pub requests_a_minute: Limit,
     /// Jobs that a user makes within an hour.
-    pub jobs_an_hour: Most,
+    pub jobs_an_hour: Limit,
     /// Jobs of a user that have not ended.
-    pub jobs_under_way: Most,
+    pub jobs_under_way: Limit,
     /// Runs for jobs of a user within a day.
-    pub runs_a_day: Most,
+    pub runs_a_day: Limit,
     /// Streams that a user has open at a process.
-    pub streams: Most,
+    pub streams: Limit,
     /// The longest that a request may take to arrive and its answer to begin.
     #[serde(with = "super::seconds")]
     pub deadline: Duration,
@@ -81,12 +81,12 @@ pub struct LimitsConfig {
     pub sending: Duration,
     /// MiB of requests that have arrived before the rest of them, or before their answers, of
     /// all clients together.
-    pub requests_mib: Most,
+    pub requests_mib: Limit,
     /// MiB of answers that wait for clients to take them, of all clients together.
-    pub answers_mib: Most,
+    pub answers_mib: Limit,
     /// Connections that are open at once. Where one more comes, the one that was silent the
     /// longest is closed.
-    pub connections: Most,
+    pub connections: Limit,
     /// Users with other limits, by name (see [`crate::user_name`]).
     #[serde(deserialize_with = "by_name")]
     pub users: BTreeMap<String, OwnLimits>,
@@ -114,30 +114,30 @@ where
 #[serde(deny_unknown_fields, default)]
 pub struct OwnLimits {
     /// [`LimitsConfig::requests_a_minute`].
-    pub requests_a_minute: Option<Most>,
+    pub requests_a_minute: Option<Limit>,
     /// [`LimitsConfig::jobs_an_hour`].
-    pub jobs_an_hour: Option<Most>,
+    pub jobs_an_hour: Option<Limit>,
     /// [`LimitsConfig::jobs_under_way`].
-    pub jobs_under_way: Option<Most>,
+    pub jobs_under_way: Option<Limit>,
     /// [`LimitsConfig::runs_a_day`].
-    pub runs_a_day: Option<Most>,
+    pub runs_a_day: Option<Limit>,
     /// [`LimitsConfig::streams`].
-    pub streams: Option<Most>,
+    pub streams: Option<Limit>,
 }
 
 impl Default for LimitsConfig {
     /// Enough for people and for a program that asks once a second for ten jobs.
     fn default() -> Self {
         Self {
-            address_requests_a_minute: Most::of(1200),
-            requests_a_minute: Most::of(600),
-            jobs_an_hour: Most::of(60),
-            jobs_under_way: Most::of(20),
-            runs_a_day: Most::of(50_000),
-            streams: Most::of(20),
-            requests_mib: Most::of(16),
-            answers_mib: Most::of(48),
-            connections: Most::of(4096),
+            address_requests_a_minute: Limit::new(1200),
+            requests_a_minute: Limit::new(600),
+            jobs_an_hour: Limit::new(60),
+            jobs_under_way: Limit::new(20),
+            runs_a_day: Limit::new(50_000),
+            streams: Limit::new(20),
+            requests_mib: Limit::new(16),
+            answers_mib: Limit::new(48),
+            connections: Limit::new(4096),
             ..Self::none()
         }
     }
@@ -147,18 +147,18 @@ impl LimitsConfig {
     /// No limits for users or addresses.
     pub fn none() -> Self {
         Self {
-            address_requests_a_minute: Most::NONE,
-            requests_a_minute: Most::NONE,
-            jobs_an_hour: Most::NONE,
-            jobs_under_way: Most::NONE,
-            runs_a_day: Most::NONE,
-            streams: Most::NONE,
+            address_requests_a_minute: Limit::NONE,
+            requests_a_minute: Limit::NONE,
+            jobs_an_hour: Limit::NONE,
+            jobs_under_way: Limit::NONE,
+            runs_a_day: Limit::NONE,
+            streams: Limit::NONE,
             deadline: Duration::from_secs(60),
             headers: Duration::from_secs(10),
             sending: Duration::from_secs(30),
-            requests_mib: Most::NONE,
-            answers_mib: Most::NONE,
-            connections: Most::NONE,
+            requests_mib: Limit::NONE,
+            answers_mib: Limit::NONE,
+            connections: Limit::NONE,
             users: BTreeMap::new(),
         }
     }
@@ -183,13 +183,13 @@ impl LimitsConfig {
     }
 
     /// The requests a minute of a user.
-    pub fn requests_of(&self, user: &str) -> Most {
+    pub fn requests_of(&self, user: &str) -> Limit {
         let own = self.own(user).requests_a_minute;
         own.unwrap_or(self.requests_a_minute)
     }
 
     /// The streams of a user.
-    pub fn streams_of(&self, user: &str) -> Most {
+    pub fn streams_of(&self, user: &str) -> Limit {
         self.own(user).streams.unwrap_or(self.streams)
     }
 
@@ -229,8 +229,8 @@ mod tests {
             ..of_all
         };
         assert_eq!(quota("ci@example.org"), own);
-        assert_eq!(limits.streams_of("ci@example.org"), Most::NONE);
-        assert_eq!(limits.requests_of("ci@example.org"), Most::of(600));
+        assert_eq!(limits.streams_of("ci@example.org"), Limit::NONE);
+        assert_eq!(limits.requests_of("ci@example.org"), Limit::new(600));
         assert_eq!(limits.deadline, Duration::from_secs(5));
         assert_eq!(read("").unwrap(), LimitsConfig::default());
         for bad in [

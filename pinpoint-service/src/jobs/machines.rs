@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use pinpoint_backends::store::{Job, JobFilter, JobId, JobStore, Order, Place};
+use pinpoint_backends::store::{Job, JobFilter, JobId, JobStore, ListOrder, PagePosition};
 use pinpoint_compare::{MachineNoise, SameBuild, compare_machines};
 use pinpoint_core::{Answers, JobSpec, JobState, Position, Variant, deciding_chart};
 use pinpoint_report::Measurements;
@@ -49,7 +49,7 @@ impl MeasuredJobs {
         };
         let listed = store
             .jobs()
-            .list(&filter, Order::default(), &Place::First, JOBS);
+            .list(&filter, ListOrder::default(), &PagePosition::First, JOBS);
         let listed = listed.await.map_err(errors::store)?.jobs;
         // Concurrent requests find the values that this one reads.
         let mut known = self.0.lock().await;

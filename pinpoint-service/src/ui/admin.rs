@@ -23,7 +23,7 @@ use crate::api::grpc::v2::messages::{AuditRow, GetAuditRequest};
 use crate::api::query::Query;
 use crate::api::rest::Problem;
 use crate::auth::sign_in::Roles;
-use crate::config::{LimitsConfig, Most};
+use crate::config::{Limit, LimitsConfig};
 use crate::state::Service;
 
 /// The days of the log that are shown unless others are asked for.
@@ -156,7 +156,7 @@ fn roles(roles: Option<&Roles>) -> Markup {
 }
 
 fn limits(config: &LimitsConfig) -> Markup {
-    let number = |most: Most| match most.get() {
+    let number = |most: Limit| match most.get() {
         Some(most) => most.to_string(),
         None => "no limit".to_owned(),
     };

@@ -16,7 +16,7 @@ use tonic::{Code, Status};
 
 use super::dates::{ago, at};
 use super::frame::{self, Section};
-use super::job::asked::JobViewQuery;
+use super::job::job_view_query::JobViewQuery;
 use super::job::pairs::{ROWS, other_pages, verdict};
 use super::job::{cannot_be_shown, kind, state, title};
 use super::view::View;

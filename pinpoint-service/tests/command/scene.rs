@@ -54,7 +54,7 @@ impl Scene {
         let mut command = Command::new("timeout");
         command.args([
             "--foreground",
-            "300",
+            "1200",
             env!("CARGO_BIN_EXE_pinpoint-service"),
         ]);
         command.args(words).arg("--config").arg(&self.config);

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use pinpoint_backends::store::{AuditCheck, JobFilter, JobStore, Order, Place};
+use pinpoint_backends::store::{AuditCheck, JobFilter, JobStore, ListOrder, PagePosition};
 use serde_json::{Value, json};
 
 use crate::scene::Scene;
@@ -203,7 +203,7 @@ async fn one_of_three_that_is_killed_loses_no_job_makes_none_twice_and_watchers_
     };
     let listed = store
         .jobs()
-        .list(&filter, Order::default(), &Place::First, 1000)
+        .list(&filter, ListOrder::default(), &PagePosition::First, 1000)
         .await
         .unwrap();
     let listed: BTreeMap<_, _> = listed

@@ -8,7 +8,7 @@ use axum::extract::ConnectInfo;
 use http::{Request, Response};
 use pinpoint_backends::store::AuditFilter;
 use pinpoint_service::SignIn;
-use pinpoint_service::config::{LimitsConfig, Most, OwnLimits};
+use pinpoint_service::config::{Limit, LimitsConfig, OwnLimits};
 use serde_json::Value;
 
 use crate::pinpoint::bisection;
@@ -67,11 +67,11 @@ async fn refused(response: Response<Body>) -> (u64, String) {
 #[tokio::test]
 async fn a_user_sends_so_many_requests_a_minute() {
     let limits = LimitsConfig {
-        requests_a_minute: Most::of(2),
+        requests_a_minute: Limit::new(2),
         users: [(
             "ci".to_owned(),
             OwnLimits {
-                requests_a_minute: Some(Most::of(3)),
+                requests_a_minute: Some(Limit::new(3)),
                 ..OwnLimits::default()
             },
         )]
@@ -101,7 +101,7 @@ async fn a_user_sends_so_many_requests_a_minute() {
 #[tokio::test]
 async fn an_address_sends_so_many_requests_a_minute() {
     let limits = LimitsConfig {
-        address_requests_a_minute: Most::of(3),
+        address_requests_a_minute: Limit::new(3),
         ..none()
     };
     let world = limited(limits).await;
@@ -127,11 +127,11 @@ async fn create(world: &World, bearer: &str, key: &str) -> Response<Body> {
 #[tokio::test]
 async fn a_user_makes_so_many_jobs() {
     let hour = LimitsConfig {
-        jobs_an_hour: Most::of(2),
+        jobs_an_hour: Limit::new(2),
         ..none()
     };
     let under_way = LimitsConfig {
-        jobs_under_way: Most::of(2),
+        jobs_under_way: Limit::new(2),
         ..none()
     };
     for (limits, limit, wait) in [
@@ -198,7 +198,7 @@ async fn refusals_of_one_token_do_not_fill_the_audit_log() {
 #[tokio::test]
 async fn a_user_has_so_many_streams() {
     let limits = LimitsConfig {
-        streams: Most::of(2),
+        streams: Limit::new(2),
         ..none()
     };
     let world = limited(limits).await;

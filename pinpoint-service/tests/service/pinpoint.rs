@@ -1,6 +1,6 @@
 //! Chromium's Pinpoint over REST.
 
-use pinpoint_backends::store::{Order, Place};
+use pinpoint_backends::store::{ListOrder, PagePosition};
 use pinpoint_core::JobState;
 use serde_json::{Value, json};
 
@@ -90,7 +90,12 @@ async fn all_problems_of_a_request_are_told_at_once() {
     let jobs = world
         .store
         .jobs()
-        .list(&Default::default(), Order::default(), &Place::First, 1)
+        .list(
+            &Default::default(),
+            ListOrder::default(),
+            &PagePosition::First,
+            1,
+        )
         .await
         .unwrap();
     assert!(jobs.jobs.is_empty());

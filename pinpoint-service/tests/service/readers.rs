@@ -6,7 +6,7 @@ use std::sync::Mutex;
 
 use axum::body::Body;
 use http::Request;
-use pinpoint_backends::store::{Order, Place};
+use pinpoint_backends::store::{ListOrder, PagePosition};
 use pinpoint_service::{SignIn, operations};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngSeed, TestRunner};
@@ -315,7 +315,7 @@ fn send_all(cases: u32, seed: RngSeed) {
                 false => response.into_body(),
             };
             let read = axum::body::to_bytes(body, usize::MAX);
-            let within = std::time::Duration::from_secs(20);
+            let within = std::time::Duration::from_secs(300);
             let body = tokio::time::timeout(within, read).await;
             (status, code, body)
         });
@@ -351,8 +351,8 @@ fn send_all(cases: u32, seed: RngSeed) {
     );
     let jobs = runtime.block_on(world.store.jobs().list(
         &Default::default(),
-        Order::default(),
-        &Place::First,
+        ListOrder::default(),
+        &PagePosition::First,
         1,
     ));
     assert!(!jobs.unwrap().jobs.is_empty());

@@ -6,7 +6,7 @@ use std::time::Duration;
 use axum::body::Body;
 use http::Request;
 use http::request::Builder;
-use pinpoint_backends::store::{AuditCheck, NewToken, Order, Place};
+use pinpoint_backends::store::{AuditCheck, ListOrder, NewToken, PagePosition};
 use pinpoint_core::JobState;
 use pinpoint_service::{ROLES, Right, SignIn, operations};
 use serde_json::{Value, json};
@@ -300,7 +300,12 @@ async fn a_request_with_a_key_is_one_job() {
     let jobs = world
         .store
         .jobs()
-        .list(&Default::default(), Order::default(), &Place::First, 10)
+        .list(
+            &Default::default(),
+            ListOrder::default(),
+            &PagePosition::First,
+            10,
+        )
         .await
         .unwrap();
     assert_eq!(jobs.jobs.len(), 2);

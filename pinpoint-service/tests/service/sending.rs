@@ -9,7 +9,7 @@ use axum_server::Handle;
 use http::Request;
 use pinpoint_backends::job::{CommandLine, JobConfig, JobRequest};
 use pinpoint_core::{CombinedCommit, Commit, PairwiseSpec, Variant};
-use pinpoint_service::config::{LimitsConfig, Most};
+use pinpoint_service::config::{Limit, LimitsConfig};
 use pinpoint_service::{ConnectionGuard, Limits, SignIn};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -133,7 +133,7 @@ impl Served {
 fn limits(sending: Duration) -> LimitsConfig {
     LimitsConfig {
         sending,
-        answers_mib: Most::of(OUTBOX_MIB),
+        answers_mib: Limit::new(OUTBOX_MIB),
         ..LimitsConfig::none()
     }
 }
@@ -254,7 +254,7 @@ async fn status(mut stream: TcpStream) -> String {
 async fn requests_that_arrive_slowly_hold_so_many_bytes_and_make_room() {
     const PART: usize = 300 << 10;
     let most = LimitsConfig {
-        requests_mib: Most::of(1),
+        requests_mib: Limit::new(1),
         ..limits(Duration::from_secs(30))
     };
     let served = Served::new(most).await;
@@ -288,7 +288,7 @@ async fn requests_that_arrive_slowly_hold_so_many_bytes_and_make_room() {
 #[tokio::test(flavor = "multi_thread")]
 async fn of_too_many_connections_the_one_that_was_silent_the_longest_is_closed() {
     let most = LimitsConfig {
-        connections: Most::of(10),
+        connections: Limit::new(10),
         ..limits(Duration::from_secs(30))
     };
     let served = Served::new(most).await;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use pinpoint_backends::job::{JobConfig, JobRequest};
-use pinpoint_backends::store::{AuditFilter, JobFilter, JobId, NewJob, Order, Place};
+use pinpoint_backends::store::{AuditFilter, JobFilter, JobId, ListOrder, NewJob, PagePosition};
 use pinpoint_core::{
     BisectionSpec, CombinedCommit, Commit, CulpritFinderSpec, Magnitude, PairwiseSpec, Range,
     Strategy,
@@ -138,7 +138,12 @@ async fn what_is_no_job_is_refused_with_all_its_problems() {
     let jobs = world
         .store
         .jobs()
-        .list(&JobFilter::default(), Order::default(), &Place::First, 1)
+        .list(
+            &JobFilter::default(),
+            ListOrder::default(),
+            &PagePosition::First,
+            1,
+        )
         .await;
     assert!(jobs.unwrap().jobs.is_empty());
 }

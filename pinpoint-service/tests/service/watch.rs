@@ -258,7 +258,7 @@ async fn records_that_were_withdrawn_are_told() {
 
 #[tokio::test]
 async fn a_watcher_that_does_not_read_is_cut_off_and_holds_up_no_other() {
-    let (interval, patience) = (Duration::from_millis(5), Duration::from_millis(50));
+    let (interval, patience) = (Duration::from_millis(5), Duration::from_secs(1));
     let watches = Watches::new(interval, patience, Duration::from_secs(600));
     let world = World::new("ada").await.watched_by(watches).await;
     let job = Worked::begin(&world).await;
@@ -268,7 +268,7 @@ async fn a_watcher_that_does_not_read_is_cut_off_and_holds_up_no_other() {
     assert_eq!(events.records(1000).await.last(), Some(&999));
     job.record(&world, 1).await;
     assert_eq!(events.records(1).await, [1000]);
-    tokio::time::sleep(Duration::from_millis(300)).await;
+    tokio::time::sleep(2 * patience).await;
     // It gets the waiting events, and the end.
     let got = slow.rest().await;
     let ids: Vec<_> = got.iter().filter_map(|event| event.id).collect();

@@ -22,7 +22,7 @@ const NAMES: [&str; 4] = [
 ];
 
 /// Milliseconds; longer than any answer takes on a busy machine.
-const HANG_TIMEOUT_MS: i32 = 120_000;
+const HANG_TIMEOUT_MS: i32 = 300_000;
 
 /// The browser, one of whose tabs is in front. Killed when dropped.
 pub struct Chromium {
@@ -256,7 +256,7 @@ impl Chromium {
     #[track_caller]
     pub fn wait_for(&mut self, expression: &str) {
         let mut answer = Value::Null;
-        for _ in 0..3000 {
+        for _ in 0..15_000 {
             let parameters = json!({ "expression": expression, "returnByValue": true });
             // An error while one page leaves for another.
             answer = self.ask("Runtime.evaluate", parameters);

@@ -50,7 +50,7 @@ use crate::google::{
 pub use error::{BigQueryError, RejectedRow};
 pub use insert::Row;
 pub use query::{Parameter, Query};
-pub use schema::{Field, Kind, Mode, SchemaError, schema};
+pub use schema::{ColumnMode, ColumnType, Field, SchemaError, schema};
 
 /// The name of the service in errors.
 const NAME: &str = "BigQuery";

@@ -17,10 +17,10 @@ pub struct Field {
     pub name: String,
     /// Its type.
     #[serde(rename = "type")]
-    pub kind: Kind,
+    pub kind: ColumnType,
     /// Its number of values.
     #[serde(default)]
-    pub mode: Mode,
+    pub mode: ColumnMode,
     /// The columns of a `RECORD`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fields: Vec<Field>,
@@ -30,7 +30,7 @@ pub struct Field {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 #[allow(missing_docs, reason = "they are BigQuery's")]
-pub enum Kind {
+pub enum ColumnType {
     #[serde(alias = "BOOL")]
     Boolean,
     #[serde(alias = "INT64")]
@@ -49,7 +49,7 @@ pub enum Kind {
 /// The number of values in a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
-pub enum Mode {
+pub enum ColumnMode {
     /// Zero or one.
     #[default]
     Nullable,
@@ -103,7 +103,7 @@ pub fn schema<T: DeserializeOwned>() -> Result<Vec<Field>, SchemaError> {
     })?;
     match column {
         Column {
-            kind: Some(Kind::Record),
+            kind: Some(ColumnType::Record),
             mode: None,
             fields,
         } => Ok(fields),
@@ -114,9 +114,9 @@ pub fn schema<T: DeserializeOwned>() -> Result<Vec<Field>, SchemaError> {
 /// The known facts about a column.
 #[derive(Default)]
 struct Column {
-    kind: Option<Kind>,
+    kind: Option<ColumnType>,
     /// Absent when required.
-    mode: Option<Mode>,
+    mode: Option<ColumnMode>,
     fields: Vec<Field>,
 }
 
@@ -127,12 +127,12 @@ struct Probe<'a> {
 }
 
 impl Probe<'_> {
-    fn is(&mut self, kind: Kind) -> Result<(), SchemaError> {
+    fn is(&mut self, kind: ColumnType) -> Result<(), SchemaError> {
         self.column.kind = Some(kind);
         Ok(())
     }
 
-    fn mode(&mut self, mode: Mode) -> Result<(), SchemaError> {
+    fn mode(&mut self, mode: ColumnMode) -> Result<(), SchemaError> {
         match self.column.mode.replace(mode) {
             None => Ok(()),
             Some(_) => Err(SchemaError::custom(
@@ -146,7 +146,7 @@ macro_rules! scalars {
     ($($method:ident $kind:ident $visit:ident $value:expr;)*) => {
         $(
             fn $method<V: Visitor<'de>>(mut self, visitor: V) -> Result<V::Value, SchemaError> {
-                self.is(Kind::$kind)?;
+                self.is(ColumnType::$kind)?;
                 visitor.$visit($value)
             }
         )*
@@ -201,7 +201,7 @@ impl<'de> Deserializer<'de> for Probe<'_> {
     }
 
     fn deserialize_option<V: Visitor<'de>>(mut self, visitor: V) -> Result<V::Value, SchemaError> {
-        self.mode(Mode::Nullable)?;
+        self.mode(ColumnMode::Nullable)?;
         visitor.visit_some(self)
     }
 
@@ -211,7 +211,7 @@ impl<'de> Deserializer<'de> for Probe<'_> {
         visitor: V,
     ) -> Result<V::Value, SchemaError> {
         if name == TIMESTAMP {
-            self.is(Kind::Timestamp)?;
+            self.is(ColumnType::Timestamp)?;
             let text: StrDeserializer<'_, SchemaError> = "1970-01-01T00:00:00Z".into_deserializer();
             return visitor.visit_newtype_struct(text);
         }
@@ -219,7 +219,7 @@ impl<'de> Deserializer<'de> for Probe<'_> {
     }
 
     fn deserialize_seq<V: Visitor<'de>>(mut self, visitor: V) -> Result<V::Value, SchemaError> {
-        self.mode(Mode::Repeated)?;
+        self.mode(ColumnMode::Repeated)?;
         visitor.visit_seq(Once(Some(self)))
     }
 
@@ -234,7 +234,7 @@ impl<'de> Deserializer<'de> for Probe<'_> {
                 "{name} is nested more than {DEEPEST} deep, or contains itself"
             )));
         }
-        self.is(Kind::Record)?;
+        self.is(ColumnType::Record)?;
         if fields.is_empty() {
             return Err(SchemaError(format!("{name} has no fields")));
         }
@@ -252,7 +252,7 @@ impl<'de> Deserializer<'de> for Probe<'_> {
         variants: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, SchemaError> {
-        self.is(Kind::String)?;
+        self.is(ColumnType::String)?;
         let first = variants
             .first()
             .ok_or_else(|| SchemaError(format!("{name} has no values")))?;
@@ -316,7 +316,7 @@ impl<'de> MapAccess<'de> for Fields<'_> {
         self.columns.push(Field {
             name: name.into(),
             kind: kind.ok_or_else(|| SchemaError(format!("{name}: there is no column for it")))?,
-            mode: mode.unwrap_or(Mode::Required),
+            mode: mode.unwrap_or(ColumnMode::Required),
             fields,
         });
         Ok(value)

@@ -37,15 +37,15 @@ fn every_field_has_its_column() {
     let columns = schema::<Row>().unwrap();
     let short = |field: &Field| (field.name.clone(), field.kind, field.mode);
     let expected = [
-        ("job", Kind::String, Mode::Required),
-        ("runCount", Kind::Integer, Mode::Required),
-        ("is_regression", Kind::Boolean, Mode::Required),
-        ("samples", Kind::Float, Mode::Repeated),
-        ("effect", Kind::Float, Mode::Nullable),
-        ("made", Kind::Timestamp, Mode::Required),
-        ("state", Kind::String, Mode::Required),
-        ("culprits", Kind::Record, Mode::Repeated),
-        ("best", Kind::Record, Mode::Nullable),
+        ("job", ColumnType::String, ColumnMode::Required),
+        ("runCount", ColumnType::Integer, ColumnMode::Required),
+        ("is_regression", ColumnType::Boolean, ColumnMode::Required),
+        ("samples", ColumnType::Float, ColumnMode::Repeated),
+        ("effect", ColumnType::Float, ColumnMode::Nullable),
+        ("made", ColumnType::Timestamp, ColumnMode::Required),
+        ("state", ColumnType::String, ColumnMode::Required),
+        ("culprits", ColumnType::Record, ColumnMode::Repeated),
+        ("best", ColumnType::Record, ColumnMode::Nullable),
     ];
     let expected = expected.map(|(name, kind, mode)| (name.to_owned(), kind, mode));
     assert_eq!(columns.iter().map(short).collect::<Vec<_>>(), expected);
@@ -53,8 +53,12 @@ fn every_field_has_its_column() {
     assert_eq!(
         inner,
         [
-            ("hash".to_owned(), Kind::String, Mode::Required),
-            ("position".to_owned(), Kind::Integer, Mode::Required)
+            ("hash".to_owned(), ColumnType::String, ColumnMode::Required),
+            (
+                "position".to_owned(),
+                ColumnType::Integer,
+                ColumnMode::Required
+            )
         ]
     );
     assert_eq!(columns[8].fields, columns[7].fields);

@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Number, Value};
 
-use super::{Field, Kind, Mode};
+use super::{ColumnMode, ColumnType, Field};
 
 /// A row as an object with a member for each column.
 pub(super) fn object(fields: &[Field], row: Value) -> Result<Value, String> {
@@ -40,7 +40,7 @@ fn content(cell: Value) -> Result<Value, String> {
 }
 
 fn value(field: &Field, value: Value) -> Result<Value, String> {
-    if field.mode == Mode::Repeated {
+    if field.mode == ColumnMode::Repeated {
         return match value {
             // An empty list is kept as nothing.
             Value::Null => Ok(Value::Array(Vec::new())),
@@ -57,27 +57,29 @@ fn value(field: &Field, value: Value) -> Result<Value, String> {
 fn single(field: &Field, value: Value) -> Result<Value, String> {
     let text = match value {
         Value::Null => return Ok(Value::Null),
-        Value::Object(_) if field.kind == Kind::Record => return object(&field.fields, value),
+        Value::Object(_) if field.kind == ColumnType::Record => {
+            return object(&field.fields, value);
+        }
         Value::String(text) => text,
         other => return Err(format!("{other} is not text")),
     };
     let wrong = || format!("{text:?} is no {:?}", field.kind);
     Ok(match field.kind {
-        Kind::Integer => Value::from(text.parse::<i64>().map_err(|_| wrong())?),
+        ColumnType::Integer => Value::from(text.parse::<i64>().map_err(|_| wrong())?),
         // NaN and infinities have no number in JSON: they stay text.
-        Kind::Float => match text.parse::<f64>().map_err(|_| wrong())? {
+        ColumnType::Float => match text.parse::<f64>().map_err(|_| wrong())? {
             number if number.is_finite() => {
                 Value::Number(Number::from_f64(number).ok_or_else(wrong)?)
             }
             _ => Value::String(text),
         },
-        Kind::Boolean => match text.as_str() {
+        ColumnType::Boolean => match text.as_str() {
             "true" => Value::Bool(true),
             "false" => Value::Bool(false),
             _ => return Err(wrong()),
         },
-        Kind::Record => return Err(wrong()),
-        Kind::String | Kind::Timestamp | Kind::Other => Value::String(text),
+        ColumnType::Record => return Err(wrong()),
+        ColumnType::String | ColumnType::Timestamp | ColumnType::Other => Value::String(text),
     })
 }
 
@@ -87,7 +89,7 @@ mod tests {
 
     use super::*;
 
-    fn field(name: &str, kind: Kind, mode: Mode) -> Field {
+    fn field(name: &str, kind: ColumnType, mode: ColumnMode) -> Field {
         Field {
             name: name.into(),
             kind,
@@ -97,14 +99,14 @@ mod tests {
     }
 
     fn fields() -> Vec<Field> {
-        let mut record = field("r", Kind::Record, Mode::Repeated);
-        record.fields = vec![field("x", Kind::Float, Mode::Nullable)];
+        let mut record = field("r", ColumnType::Record, ColumnMode::Repeated);
+        record.fields = vec![field("x", ColumnType::Float, ColumnMode::Nullable)];
         vec![
-            field("i", Kind::Integer, Mode::Required),
-            field("b", Kind::Boolean, Mode::Nullable),
-            field("l", Kind::Integer, Mode::Repeated),
+            field("i", ColumnType::Integer, ColumnMode::Required),
+            field("b", ColumnType::Boolean, ColumnMode::Nullable),
+            field("l", ColumnType::Integer, ColumnMode::Repeated),
             record,
-            field("s", Kind::Other, Mode::Nullable),
+            field("s", ColumnType::Other, ColumnMode::Nullable),
         ]
     }
 

@@ -10,12 +10,12 @@
 //! [Buildbucket]: https://chromium.googlesource.com/infra/luci/luci-go/+/HEAD/buildbucket/proto/
 
 mod client;
-mod found;
+mod matching_build;
 mod messages;
 mod plan;
 
 pub use client::{ADDRESS, Buildbucket};
-pub use found::{KEPT, MAX_BUILD_TIME, build_of, targets};
+pub use matching_build::{KEPT, MAX_BUILD_TIME, build_of, targets};
 pub use messages::{
     Build, BuildStatus, BuilderId, CancelBuildRequest, GerritChange, GitilesCommit,
     ScheduleBuildRequest, SearchBuilds, Tag,

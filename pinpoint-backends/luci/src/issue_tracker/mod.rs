@@ -3,7 +3,7 @@
 //! ```no_run
 //! use std::sync::Arc;
 //! use pinpoint_luci::google::{Secret, TokenSource, Tokens, Web, scope};
-//! use pinpoint_luci::issue_tracker::{CommentContext, IssueChange, IssueTracker, Posted, comment};
+//! use pinpoint_luci::issue_tracker::{CommentContext, IssueChange, IssueTracker, CommentOutcome, comment};
 //!
 //! # async fn example(result: &pinpoint_core::job::BisectionResult, key: Secret)
 //! # -> Result<(), Box<dyn std::error::Error>> {
@@ -14,7 +14,7 @@
 //! let about = CommentContext { bot: "linux-perf", benchmark: "jetstream2", ..CommentContext::default() };
 //! let change = IssueChange::comment(comment(result, &about));
 //! let posted = tracker.post(330_000_000, &format!("{}/culprits", result.job_id), &change).await?;
-//! assert!(matches!(posted, Posted::Now | Posted::Before));
+//! assert!(matches!(posted, CommentOutcome::Now | CommentOutcome::Before));
 //! # Ok(())
 //! # }
 //! ```
@@ -87,7 +87,7 @@ impl IssueChange {
 
 /// The time at which the comment was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Posted {
+pub enum CommentOutcome {
     /// By this call.
     Now,
     /// It existed already, with all of its changes.
@@ -223,19 +223,19 @@ impl IssueTracker {
         issue: u64,
         key: &str,
         change: &IssueChange,
-    ) -> Result<Posted, TrackerError> {
+    ) -> Result<CommentOutcome, TrackerError> {
         let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._/".contains(&byte);
         if key.is_empty() || !key.bytes().all(is_plain) {
             return Err(TrackerError::Key(key.into()));
         }
         if self.has(issue, key).await? {
-            return Ok(Posted::Before);
+            return Ok(CommentOutcome::Before);
         }
         let modify = self.modify(issue, key, change);
         let mut retry = 0;
         loop {
             let error = match self.client.send(&modify).await {
-                Ok(_) => return Ok(Posted::Now),
+                Ok(_) => return Ok(CommentOutcome::Now),
                 Err(error) => error,
             };
             let failed = |source| TrackerError::Service { issue, source };
@@ -251,7 +251,7 @@ impl IssueTracker {
             sleep(wait).await;
             retry += 1;
             if self.has(issue, key).await? {
-                return Ok(Posted::Now);
+                return Ok(CommentOutcome::Now);
             }
         }
     }

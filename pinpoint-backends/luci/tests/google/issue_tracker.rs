@@ -6,7 +6,7 @@ use std::time::Duration;
 use axum::http::{Method, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use pinpoint_backends::google::{Backoff, Secret, TokenSource, Tokens, Web};
-use pinpoint_backends::issue_tracker::{IssueChange, IssueTracker, Posted, TrackerError};
+use pinpoint_backends::issue_tracker::{CommentOutcome, IssueChange, IssueTracker, TrackerError};
 use pinpoint_core::SplitMix64;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
@@ -202,7 +202,7 @@ async fn a_comment_is_made_with_its_status_and_hotlists() {
         hotlists: vec![5_000_000_000, 7],
     };
     let posted = client.post(ISSUE, "job-1/culprits", &change).await.unwrap();
-    assert_eq!(posted, Posted::Now);
+    assert_eq!(posted, CommentOutcome::Now);
     assert_eq!(
         tracker.comments(),
         ["Found it.\n\n`pinpoint_key: job-1/culprits`\n"]
@@ -213,12 +213,12 @@ async fn a_comment_is_made_with_its_status_and_hotlists() {
         assert_eq!(state.hotlists, ["5000000000", "7"]);
     }
     let posted = client.post(ISSUE, "job-1/culprits", &change).await.unwrap();
-    assert_eq!(posted, Posted::Before);
+    assert_eq!(posted, CommentOutcome::Before);
     // A key with another as its prefix is a different key.
     let posted = client
         .post(ISSUE, "job-1/culprit", &IssueChange::comment("x"))
         .await;
-    assert_eq!(posted.unwrap(), Posted::Now);
+    assert_eq!(posted.unwrap(), CommentOutcome::Now);
     assert_eq!(tracker.comments().len(), 2);
     let shown = client.rendered(ISSUE, "k", &change);
     assert!(
@@ -247,13 +247,13 @@ async fn an_older_comment_is_found_on_a_later_page() {
         .post(ISSUE, "a", &IssueChange::comment("first"))
         .await
         .unwrap();
-    assert_eq!(posted, Posted::Before);
+    assert_eq!(posted, CommentOutcome::Before);
     // A quoted key does not count.
     let posted = client
         .post(ISSUE, "b", &IssueChange::comment("second"))
         .await
         .unwrap();
-    assert_eq!(posted, Posted::Now);
+    assert_eq!(posted, CommentOutcome::Now);
 }
 
 #[tokio::test]

@@ -10,7 +10,7 @@ use temporalio_client::{Client, WorkflowDescribeOptions, WorkflowExecutionStatus
 use temporalio_common::UntypedWorkflow;
 
 use super::activities::{Following, REQUESTED};
-use crate::store::{JobFilter, Order, Place, StoreError};
+use crate::store::{JobFilter, ListOrder, PagePosition, StoreError};
 use crate::worker::jittered;
 
 /// The time between checks.
@@ -54,9 +54,12 @@ impl Following {
                 state: Some(state),
                 ..JobFilter::default()
             };
-            let page = store
-                .jobs()
-                .list(&filter, Order::default(), &Place::First, MAX_LEFT_JOBS);
+            let page = store.jobs().list(
+                &filter,
+                ListOrder::default(),
+                &PagePosition::First,
+                MAX_LEFT_JOBS,
+            );
             for job in page.await?.jobs {
                 if !job.title.contains(REQUESTED) {
                     continue;

@@ -1,7 +1,7 @@
 //! `pinpoint jobs list` and `pinpoint jobs show`.
 
 use pinpoint_backends::job::{TraceParent, WaitingReason, waiting};
-use pinpoint_backends::store::{Job, JobFilter, JobId, Page, Place, Total};
+use pinpoint_backends::store::{Job, JobFilter, JobId, Page, PagePosition, Total};
 use pinpoint_core::JobState;
 use pinpoint_report::results::stored;
 use serde_json::json;
@@ -33,7 +33,7 @@ pub(super) fn count_jobs(total: Total, display: &Display) -> Result<u8, CliError
 pub(super) fn list(
     page: &Page,
     interrupted: &[JobId],
-    place: &Place,
+    place: &PagePosition,
     filter: &JobFilter,
     display: &Display,
 ) -> Result<u8, CliError> {

@@ -19,9 +19,9 @@ use serde::Deserialize;
 
 use super::about::{About, BuildName};
 use super::explanation_report::ExplanationReport;
-use super::kept;
 use super::pairs::ReadPairs;
 use super::problems::{unfit, without_profiles};
+use super::report_file;
 use super::warnings::warnings;
 use crate::advice::with_advice;
 use crate::arguments::Display;
@@ -39,7 +39,7 @@ const GONE: &str = "the profiles are not on this machine, or were removed by `pi
 /// The default of `--keep-profiles`.
 pub(crate) const KEEP: u64 = 1 << 30;
 
-/// The kept answer, or a new one, which is kept.
+/// The stored answer, or a new one, which is then stored.
 pub(crate) async fn made_or_kept(
     storage: &Storage,
     job: &Job,
@@ -47,7 +47,7 @@ pub(crate) async fn made_or_kept(
     display: &Display,
 ) -> Result<ExplanationReport, CliError> {
     let directory = storage.job_dir(&job.id);
-    if let Some(mut answer) = kept::read(&directory)? {
+    if let Some(mut answer) = report_file::read(&directory)? {
         if answer.files.iter().flatten().any(|file| !file.exists()) {
             answer.warnings.push(GONE.into());
         }
@@ -65,7 +65,7 @@ pub(crate) async fn made_or_kept(
 }
 
 pub(super) fn keep(storage: &Storage, job: &Job, answer: &ExplanationReport) {
-    if let Err(error) = kept::keep(&storage.job_dir(&job.id), answer) {
+    if let Err(error) = report_file::keep(&storage.job_dir(&job.id), answer) {
         errln!(
             "{WARNING}warning:{WARNING:#} the answer can't be shown once its profiles are removed: {}",
             with_advice(&error)

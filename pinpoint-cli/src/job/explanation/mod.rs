@@ -2,11 +2,11 @@
 
 pub(crate) mod about;
 pub(crate) mod explanation_report;
-mod kept;
 pub(crate) mod made;
 mod pairs;
 pub(crate) mod problems;
 pub(crate) mod profile_file;
+mod report_file;
 pub(crate) mod stored;
 mod timelines;
 pub(crate) mod warnings;

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use pinpoint_backends::job::{Explained, JobConfig};
-use pinpoint_backends::store::{Job, JobFilter, JobId, Order, Place};
+use pinpoint_backends::store::{Job, JobFilter, JobId, ListOrder, PagePosition};
 use pinpoint_core::job::JobResult;
 use pinpoint_core::{JobState, PairwiseStatus};
 use pinpoint_report::results::stored;
@@ -140,12 +140,12 @@ async fn latest_of(storage: &Storage, job: &Job) -> Result<Option<(Job, JobResul
         since: Some(job.created),
         ..JobFilter::default()
     };
-    let mut place = Place::First;
+    let mut place = PagePosition::First;
     loop {
         let page = storage
             .store
             .jobs()
-            .list(&filter, Order::default(), &place, PAGE);
+            .list(&filter, ListOrder::default(), &place, PAGE);
         let page = page.await?;
         for other in &page.jobs {
             let other = storage.store.jobs().get(&other.id).await?;
@@ -156,7 +156,7 @@ async fn latest_of(storage: &Storage, job: &Job) -> Result<Option<(Job, JobResul
             }
         }
         match page.jobs.last() {
-            Some(last) if page.more => place = Place::After(last.id.clone().into()),
+            Some(last) if page.more => place = PagePosition::After(last.id.clone().into()),
             _ => return Ok(None),
         }
     }

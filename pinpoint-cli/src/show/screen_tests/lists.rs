@@ -1,18 +1,13 @@
-//! Lists of jobs, the head of one, and tables of compared files.
-
-use std::collections::BTreeMap;
-use std::slice::from_ref;
+//! Lists of jobs, and the head of one.
 
 use pinpoint_backends::job::WaitingReason;
 use pinpoint_backends::store::{
-    Job, JobFilter, JobId, Page, Place, PublicKey, Signature, WorkerEntry,
+    Job, JobFilter, JobId, Page, PagePosition, PublicKey, Signature, WorkerEntry,
 };
-use pinpoint_core::results::{CompareOptions, compare};
-use pinpoint_core::{Direction, Series};
 use serde_json::{Value, json};
 
 use super::{styles_shown, without_styles};
-use crate::show::{comparison_table, job_list, worker_list};
+use crate::show::{job_list, worker_list};
 
 const FIRST: &str = "0199f3c1a2b37f0e8d1c2b3a49586776";
 
@@ -63,11 +58,11 @@ fn jobs_in_a_list() {
     let all = JobFilter::default();
     let first = || JobId::parse(FIRST).unwrap();
     let notes: Vec<String> = [
-        job_list::note(&page, &Place::First, &all),
-        job_list::note(&page, &Place::Before(first().into()), &all),
-        job_list::note(&empty, &Place::First, &all),
-        job_list::note(&empty, &Place::First, &by_name),
-        job_list::note(&empty, &Place::After(first().into()), &all),
+        job_list::note(&page, &PagePosition::First, &all),
+        job_list::note(&page, &PagePosition::Before(first().into()), &all),
+        job_list::note(&empty, &PagePosition::First, &all),
+        job_list::note(&empty, &PagePosition::First, &by_name),
+        job_list::note(&empty, &PagePosition::After(first().into()), &all),
     ]
     .map(|note| without_styles(&note.unwrap()))
     .into();
@@ -177,55 +172,4 @@ fn a_job_that_was_asked_to_end() {
         shown("completed", "ada", "wrong range"),
     ];
     insta::assert_snapshot!("jobs_show_canceled", jobs.join("\n"));
-}
-
-#[test]
-fn compared_files() {
-    let file = |charts: &[(&str, &str, f64)]| -> BTreeMap<String, Series> {
-        let series = |(chart, unit, level): &(&str, &str, f64)| {
-            let values = (0..10).map(|run| level * (1.0 + 0.001 * f64::from(run)));
-            let series = Series {
-                values: values.collect(),
-                unit: Some((*unit).to_owned()),
-                direction: Direction::Unknown,
-            };
-            ((*chart).to_owned(), series)
-        };
-        charts.iter().map(series).collect()
-    };
-    let before = file(&[
-        ("latency", "ms", 12.5),
-        ("throughput", "MB/s", 100.0),
-        ("memory", "B", 1e6),
-        ("gone", "ms", 1.0),
-        ("work", "ms", 1.0),
-    ]);
-    let after = file(&[
-        ("latency", "s", 0.015),
-        ("throughput", "MB/s", 120.0),
-        ("memory", "B", 0.9e6),
-        ("new", "ms", 1.0),
-        ("work", "MB", 1.0),
-    ]);
-    let table = |before: &BTreeMap<String, Series>, after: &BTreeMap<String, Series>, paired| {
-        let options = CompareOptions {
-            paired,
-            confidence: 0.95,
-            magnitude: None,
-            direction: None,
-        };
-        let compared = compare(from_ref(before), from_ref(after), &options).unwrap();
-        comparison_table::render(&compared)
-    };
-    let all = table(&before, &after, false);
-    insta::assert_snapshot!("compared", without_styles(&all));
-    insta::assert_snapshot!("compared_in_color", styles_shown(&all));
-    let (before, after) = (
-        file(&[("latency", "ms", 12.5)]),
-        file(&[("latency", "ms", 15.0)]),
-    );
-    insta::assert_snapshot!(
-        "compared_in_pairs",
-        without_styles(&table(&before, &after, true))
-    );
 }

@@ -32,6 +32,9 @@ use crate::{Category, Profile, ProfileFormat, ProfileUnit, ProfileWarning, ReadP
 
 const FORMAT: ProfileFormat = ProfileFormat::ChromeTrace;
 
+/// The thread of V8's profiler that writes chunks.
+const WRITER: &str = "v8:ProfEvntProc";
+
 pub(crate) fn read(text: &str) -> Result<Profile, ReadProfileError> {
     let mut reader = ChromeTraceReader::default();
     let metadata = walk(text, |index, event| reader.event(index, event))?;
@@ -70,6 +73,8 @@ pub(crate) struct WholeCpuProfile<'a> {
 #[derive(Default)]
 struct Chunks<'a> {
     thread: Option<(&'a str, &'a str)>,
+    /// The thread that wrote the chunks.
+    writer: Option<(&'a str, &'a str)>,
     start: Option<f64>,
     /// The chunks, with the time at which each was written: they belong in that order.
     chunks: Vec<(f64, Chunk<'a>)>,
@@ -88,6 +93,8 @@ struct ChromeTraceReader<'a> {
     /// Spans that have begun, by process, id and name.
     begun: BTreeMap<SpanKey<'a>, Vec<f64>>,
     events: BTreeMap<(&'a str, &'a str), OpenEvents>,
+    /// Set at the first sample: a profile may be empty.
+    has_samples: bool,
     /// The times that count where there are no samples.
     times: EventTimes<'a>,
     lacks_data: bool,
@@ -123,7 +130,11 @@ impl<'a> ChromeTraceReader<'a> {
                     self.without_data(index, &event);
                     return Ok(());
                 };
+                self.sampled(&chunk.cpu_profile);
                 let profile = self.profiles.entry(event.key()).or_default();
+                // The profiler writes chunks on a thread of its own, and `Profile` on the one
+                // that it samples.
+                profile.writer.get_or_insert(event.thread());
                 if profile.chunks.is_empty() {
                     profile.pointer = format!("/traceEvents/{index}");
                 }
@@ -135,6 +146,7 @@ impl<'a> ChromeTraceReader<'a> {
                     self.without_data(index, &event);
                     return Ok(());
                 };
+                self.sampled(&whole.cpu_profile);
                 let pointer = format!("/traceEvents/{index}");
                 let samples = whole.cpu_profile.samples(FORMAT, pointer);
                 self.whole.push((event.thread(), samples));
@@ -152,7 +164,7 @@ impl<'a> ChromeTraceReader<'a> {
             }
             _ if is_timing(&event.cat) => self.timing(event),
             (_, "X" | "B" | "E") => {
-                if self.profiles.is_empty() && self.whole.is_empty() {
+                if !self.has_samples {
                     self.times.add(&event);
                 }
                 let is_whole = event.ph == "X";
@@ -163,6 +175,14 @@ impl<'a> ChromeTraceReader<'a> {
             _ => {}
         }
         Ok(())
+    }
+
+    /// Forgets the times of events once there are samples.
+    fn sampled(&mut self, profile: &CpuProfile) {
+        if !self.has_samples && !profile.samples.is_empty() {
+            self.has_samples = true;
+            self.times = EventTimes::default();
+        }
     }
 
     /// Passes over an event. One warning is enough for several.
@@ -205,15 +225,13 @@ impl<'a> ChromeTraceReader<'a> {
     }
 
     fn finish(mut self) -> Result<Profile, ReadProfileError> {
-        let has_samples = !(self.profiles.is_empty() && self.whole.is_empty());
         let times = std::mem::take(&mut self.times);
-        if !has_samples && times.weigh(&self.threads, &mut self.builder) {
+        if !self.has_samples && times.weigh(&self.threads, &mut self.builder) {
             self.builder.warn(ProfileWarning::EventsOnly);
         }
         for profile in std::mem::take(&mut self.profiles).into_values() {
-            let thread = profile.thread;
-            let samples = profile.samples();
-            self.add(thread.unwrap_or_default(), samples)?;
+            let thread = self.thread(&profile);
+            self.add(thread, profile.samples())?;
         }
         for (thread, samples) in std::mem::take(&mut self.whole) {
             self.add(thread, samples)?;
@@ -223,6 +241,14 @@ impl<'a> ChromeTraceReader<'a> {
             ProfileUnit::Nanoseconds,
             "record it with the category disabled-by-default-v8.cpu_profiler, and for longer",
         )
+    }
+
+    /// The thread of a profile. Where a recording began after its `Profile`, that which wrote the
+    /// chunks is the best guess, unless it is the profiler's own.
+    fn thread(&self, profile: &Chunks<'a>) -> (&'a str, &'a str) {
+        let is_own = |key: &_| self.threads.get(key).is_some_and(|name| name == WRITER);
+        let writer = profile.writer.filter(|key| !is_own(key));
+        profile.thread.or(writer).unwrap_or_default()
     }
 
     fn add(&mut self, key: (&str, &str), mut samples: Samples) -> Result<(), ReadProfileError> {
@@ -250,9 +276,12 @@ impl<'a> Chunks<'a> {
         for (_, chunk) in self.chunks {
             nodes.extend(chunk.cpu_profile.nodes);
             samples.extend(chunk.cpu_profile.samples);
-            // Older versions have them inside.
-            deltas.extend(chunk.cpu_profile.time_deltas);
-            deltas.extend(chunk.time_deltas);
+            // Older versions have them inside, and some write them in both places.
+            deltas.extend(if chunk.time_deltas.is_empty() {
+                chunk.cpu_profile.time_deltas
+            } else {
+                chunk.time_deltas
+            });
         }
         Samples {
             format: FORMAT,
@@ -269,4 +298,64 @@ fn is_timing(categories: &str) -> bool {
     categories
         .split(',')
         .any(|category| matches!(category, "blink.user_timing" | "blink.console"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_deltas_in_both_places_count_once() {
+        let trace = |inside: &str, outside: &str| {
+            format!(
+                r#"[{{"name": "ProfileChunk", "ph": "P", "pid": 1, "tid": 1, "id": "0x1", "ts": 1, "args": {{"data": {{
+                "cpuProfile": {{"nodes": [{{"id": 1, "callFrame": {{"functionName": "parse"}}}}], "samples": [1, 1]{inside}}}{outside}}}}}}}]"#
+            )
+        };
+        let deltas = r#", "timeDeltas": [0, 500]"#;
+        for text in [trace(deltas, ""), trace("", deltas), trace(deltas, deltas)] {
+            assert_eq!(read(&text).unwrap().total(), 1e6);
+        }
+    }
+    const LAYOUT: &str = r#"{"name": "Layout", "ph": "X", "pid": 1, "tid": 1, "ts": 1, "dur": 2}"#;
+
+    #[test]
+    fn an_empty_profile_leaves_the_times_of_events() {
+        for empty in [
+            r#"{"name": "Profile", "ph": "P", "pid": 1, "tid": 1, "id": "0x1", "args": {"data": {}}}"#,
+            r#"{"name": "ProfileChunk", "ph": "P", "pid": 1, "tid": 1, "id": "0x1", "args": {"data": {}}}"#,
+            r#"{"name": "CpuProfile", "ph": "I", "pid": 1, "tid": 1, "args": {"data": {"cpuProfile": {}}}}"#,
+        ] {
+            let profile = read(&format!("[{empty}, {LAYOUT}]")).unwrap();
+            assert_eq!(profile.total(), 2e3, "{empty}");
+            assert_eq!(profile.warnings, [ProfileWarning::EventsOnly]);
+        }
+    }
+
+    #[test]
+    fn events_before_the_first_sample_do_not_count_beside_it() {
+        let chunk = r#"{"name": "ProfileChunk", "ph": "P", "pid": 1, "tid": 1, "id": "0x1", "args": {"data": {
+            "cpuProfile": {"nodes": [{"id": 1, "callFrame": {"functionName": "parse"}}], "samples": [1, 1]}, "timeDeltas": [0, 5]}}}"#;
+        let profile = read(&format!("[{LAYOUT}, {chunk}, {LAYOUT}]")).unwrap();
+        assert_eq!((profile.total(), profile.warnings), (1e4, Vec::new()));
+    }
+
+    #[test]
+    fn a_profile_without_its_beginning_has_the_thread_of_its_chunks() {
+        let chunk = |tid: u32| {
+            format!(
+                r#"{{"name": "ProfileChunk", "ph": "P", "pid": 1, "tid": {tid}, "id": "0x{tid}", "args": {{"data": {{
+                "cpuProfile": {{"nodes": [{{"id": 1, "callFrame": {{"functionName": "parse"}}}}], "samples": [1, 1]}}, "timeDeltas": [0, 5]}}}}}}"#
+            )
+        };
+        let name = |tid: u32, name: &str| {
+            format!(
+                r#"{{"name": "thread_name", "ph": "M", "pid": 1, "tid": {tid}, "args": {{"name": "{name}"}}}}"#
+            )
+        };
+        let events = [chunk(7), chunk(8), name(7, "worker"), name(8, WRITER)].join(", ");
+        let profile = read(&format!("[{events}]")).unwrap();
+        let threads = profile.threads.iter().map(|name| profile.names.get(*name));
+        assert_eq!(threads.collect::<Vec<_>>(), ["worker", ""]);
+    }
 }

@@ -8,9 +8,9 @@
 //!
 //! Tables of columns, for each thread; later versions have some of them once, in `shared`. A
 //! sample's weight is in intervals, in milliseconds or in bytes. The position at which a frame was
-//! sampled is not part of its function. After the Firefox Profiler's `src/types/profile.js`,
-//! versions 40 and later; checked with fxprof-processed-profile 0.8.1, the library that samply
-//! writes with.
+//! sampled is not part of its function. After the Firefox Profiler's `src/types/profile.js` and its
+//! `docs-developer/CHANGELOG-formats.md`, versions 40 to 70; checked with fxprof-processed-profile
+//! 0.8.1, the library that samply writes with.
 
 use std::borrow::Cow;
 use std::rc::Rc;
@@ -29,10 +29,17 @@ use pinpoint_document::{Elements, Member, Name};
 
 const FORMAT: ProfileFormat = ProfileFormat::Firefox;
 
+/// The newest version of the format that is known. A version can change the meaning of a table, so
+/// that a later one is not guessed at.
+const NEWEST: u32 = 70;
+
 #[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase")]
 struct Meta {
     /// Milliseconds.
     interval: Option<f64>,
+    /// The version of the format; `version` is that of what Firefox itself wrote.
+    preprocessed_profile_version: Option<f64>,
 }
 
 #[derive(Deserialize)]
@@ -52,13 +59,19 @@ struct Functions {
 }
 
 #[derive(Deserialize, Default)]
+#[serde(default)]
 struct Frames {
     func: Vec<u32>,
+    /// The libraries since version 70, -1 for none. Before, resources had them.
+    lib: Vec<i64>,
 }
 
 #[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
 struct StackTable {
-    prefix: Vec<Option<u32>>,
+    prefix: Option<Vec<Option<u32>>>,
+    /// The distance to the prefix since version 66, 0 for none.
+    prefix_offset: Vec<u32>,
     frame: Vec<u32>,
 }
 
@@ -117,6 +130,14 @@ struct Thread<'a> {
 pub(crate) fn read(text: &str) -> Result<Profile, ReadProfileError> {
     // The tables that threads refer to may follow them.
     let meta: Meta = json::read(text, FORMAT, Optional::new("meta"))?;
+    let version = meta.preprocessed_profile_version.unwrap_or(0.0);
+    if version > f64::from(NEWEST) {
+        return Err(ReadProfileError::NewerVersion {
+            format: FORMAT,
+            found: version as u64,
+            newest: u64::from(NEWEST),
+        });
+    }
     let shared: Tables = json::read(text, FORMAT, Optional::new("shared"))?;
     let libraries: Vec<Library> = json::read(text, FORMAT, Optional::new("libs"))?;
     let mut builder = Builder::default();
@@ -171,6 +192,22 @@ impl Thread<'_> {
             || self.frame_table.is_some()
             || self.stack_table.is_some()
             || self.resource_table.is_some()
+    }
+}
+
+impl StackTable {
+    /// The stack that each begins with, as a place in the table.
+    fn prefixes(&self) -> Cow<'_, [Option<u32>]> {
+        if let Some(prefix) = &self.prefix {
+            return Cow::Borrowed(prefix);
+        }
+        let prefix = |(index, offset): (u32, &u32)| match offset {
+            0 => None,
+            // One before the table is no place in it.
+            offset => Some(index.checked_sub(*offset).unwrap_or(u32::MAX)),
+        };
+        let offsets = (0_u32..).zip(&self.prefix_offset);
+        Cow::Owned(offsets.map(prefix).collect())
     }
 }
 
@@ -273,22 +310,22 @@ impl<'a> FirefoxReader<'a> {
         let (Some(frames), Some(table)) = (frames, table) else {
             return Err(self.fault("", "a table of frames or stacks is missing"));
         };
+        let frames = known_frames(frames, &functions, &self.libraries, &mut self.builder);
+        let prefixes = table.prefixes();
         let mut stacks = Vec::with_capacity(table.frame.len());
         let mut wrong =
-            (table.prefix.len() != table.frame.len()).then_some("its columns differ in length");
-        for (prefix, frame) in table.prefix.iter().zip(&table.frame) {
+            (prefixes.len() != table.frame.len()).then_some("its columns differ in length");
+        for (prefix, frame) in prefixes.iter().zip(&table.frame) {
             let parent = match prefix {
                 None => Some(Stacks::ROOT),
                 // A stack stands after the one that it begins with.
                 Some(prefix) => stacks.get(*prefix as usize).copied(),
             };
-            let function = frames.func.get(*frame as usize);
-            let function = function.and_then(|function| functions.get(*function as usize));
-            let (Some(parent), Some(function)) = (parent, function) else {
+            let (Some(parent), Some(frame)) = (parent, row(&frames, *frame)) else {
                 wrong = Some("a stack names one after it, or a frame that does not exist");
                 break;
             };
-            stacks.push(self.builder.stack(parent, *function));
+            stacks.push(self.builder.stack(parent, frame));
         }
         match wrong {
             Some(wrong) => Err(self.fault("/stackTable", wrong)),
@@ -296,7 +333,7 @@ impl<'a> FirefoxReader<'a> {
         }
     }
 
-    fn functions(&mut self, thread: &Thread<'a>) -> Result<Vec<FrameId>, ReadProfileError> {
+    fn functions(&mut self, thread: &Thread<'a>) -> Result<Vec<Frame>, ReadProfileError> {
         let Self {
             builder,
             libraries,
@@ -342,10 +379,29 @@ impl<'a> FirefoxReader<'a> {
                 line: row(&table.line_number, index).unwrap_or(0),
                 column: 0,
             };
-            functions.push(builder.frame(frame));
+            functions.push(frame);
         }
         Ok(functions)
     }
+}
+
+/// The function of each row of the table of frames, in its library.
+fn known_frames(
+    table: &Frames,
+    functions: &[Frame],
+    libraries: &[NameId],
+    builder: &mut Builder,
+) -> Vec<Option<FrameId>> {
+    let frame = |(index, function): (usize, &u32)| {
+        let mut frame = *functions.get(*function as usize)?;
+        let library = table.lib.get(index).copied();
+        let library = library.and_then(|library| usize::try_from(library).ok());
+        if let Some(library) = library.and_then(|library| libraries.get(library)) {
+            frame.module = *library;
+        }
+        Some(builder.frame(frame))
+    };
+    table.func.iter().enumerate().map(frame).collect()
 }
 
 /// Milliseconds.
@@ -361,5 +417,58 @@ fn times(samples: &SampleTable) -> Option<Cow<'_, [f64]>> {
     match &samples.time {
         Some(times) => Some(Cow::Borrowed(times.as_slice())),
         None => samples.time_deltas.as_ref().map(sums),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn profile(version: u32, prefixes: &str) -> String {
+        format!(
+            r#"{{"meta": {{"interval": 1, "version": 36, "preprocessedProfileVersion": {version}}}, "libs": [{{"name": "words"}}],
+            "threads": [{{"name": "main", "samples": {{"stack": [1, 2], "weight": [3, 1]}}}}],
+            "shared": {{"stringArray": ["main", "parse"], "sources": {{"filename": [0]}},
+            "funcTable": {{"name": [0, 1], "resource": [-1, -1], "source": [null, 0]}},
+            "frameTable": {{"func": [0, 1], "lib": [-1, 0]}},
+            "stackTable": {{"prefixOffset": [{prefixes}], "frame": [0, 1, 1]}}}}}}"#
+        )
+    }
+
+    #[test]
+    fn stacks_by_offsets_and_frames_with_libraries_are_read() {
+        let profile = read(&profile(70, "0, 1, 0")).unwrap();
+        let rows = profile.samples.iter().map(|sample| {
+            let frames: Vec<_> = profile.stacks.from_leaf(sample.stack).collect();
+            let text = |frame: &FrameId| {
+                let frame = profile.frame(*frame);
+                [frame.name, frame.module].map(|name| profile.names.get(name))
+            };
+            (frames.iter().map(text).collect::<Vec<_>>(), sample.weight)
+        });
+        assert_eq!(
+            rows.collect::<Vec<_>>(),
+            [
+                (vec![["parse", "words"], ["main", ""]], 3e6),
+                (vec![["parse", "words"]], 1e6)
+            ]
+        );
+    }
+
+    #[test]
+    fn an_offset_that_leads_before_the_table_is_refused() {
+        for prefixes in ["0, 2, 0", "0, 4294967295, 0", "0, 1", "1, 1, 1"] {
+            let error = read(&profile(70, prefixes)).unwrap_err().to_string();
+            assert!(error.contains("/threads/0/stackTable"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_version_that_is_too_new_is_named() {
+        let error = read(&profile(71, "0, 1, 0")).unwrap_err().to_string();
+        assert!(
+            error.contains("version 71") && error.contains("70"),
+            "{error}"
+        );
     }
 }

@@ -318,6 +318,8 @@ impl<'a> PerfScriptReader<'a> {
         if !is_frame(line) {
             // With `-F +srcline` the source stands below each function.
             let is_source = |text: &str| {
+                // A line of several blocks of code has `(discriminator 3)` after it.
+                let text = text.split(" (discriminator ").next().unwrap_or(text);
                 text.rsplit_once(':').is_some_and(|(_, line)| {
                     line.bytes().all(|byte| byte.is_ascii_digit()) && !line.is_empty()
                 })
@@ -395,4 +397,15 @@ fn split_module(text: &str) -> Option<(&str, &str)> {
 fn is_frame(line: &str) -> bool {
     let (address, function) = split_word(line);
     !function.is_empty() && !address.is_empty() && address.bytes().all(|b| b.is_ascii_hexdigit())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_source_may_name_its_discriminator() {
+        let text = "w 1 1.0: 5 cpu-clock:\n\t12 main+0x1 (/w)\n  w file.c:9 (discriminator 3)\n\n";
+        assert_eq!(read(text, None).unwrap().total(), 5.0);
+    }
 }

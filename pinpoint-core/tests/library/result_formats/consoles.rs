@@ -66,6 +66,24 @@ fn parts_of_consoles_that_are_no_results_are_skipped() {
             vec![("A", 1_234_500.0)],
         ),
         (
+            "nanobench",
+            "|    ns/byte |    byte/s |  err% |  ins/byte | cyc/byte |   IPC | bra/byte | miss% | total | benchmark\n|-----------:|----------:|------:|----------:|---------:|------:|---------:|------:|------:|:----------\n|   1,000.25 | 999,750.00 |  0.1% |  1,234.50 |    24.07 | 0.276 |     0.00 |  8.9% |  0.00 | `a` (Unstable with ~5.0 iters. Increase `minEpochIterations` to e.g. 50)\n12.5 points\n|          - |         - |     - |         - |        - |     - |        - |     - |     - | :boom: `b` (iterations overflow)\n|       0.00 |      0.00 |  0.0% |      3.00 |     2.00 | 1.500 |     1.00 |  0.0% |  0.00 | `c`\n",
+            vec![
+                ("a", 1e9 / 999_750.0),
+                ("a bra/byte", 0.0),
+                ("a cyc/byte", 24.07),
+                ("a ins/byte", 1234.5),
+                ("c bra/byte", 1.0),
+                ("c cyc/byte", 2.0),
+                ("c ins/byte", 3.0),
+            ],
+        ),
+        (
+            "nanobench",
+            "| n | ms/s | s/s | size\n|---:|---:|---:|:---\n| 1 | 2.50 | 1.00 | :wavy_dash: `a` (Unstable)\n\n| file | size |\n|---|---|\n| `a` | 5 ms |\n\n| fortnight/op | op/s | x\n|---:|---:|:---\n| 2.00 | 0.50 | `a`\n",
+            vec![("size/a [n=1]", 2_500_000.0), ("x/a", 2e9)],
+        ),
+        (
             "perf-stat",
             " Performance counter stats for 'a':\n\n     1,234,567      cycles:u     #    3.1 GHz   ( +- 0.1% )  (79.9%)\n   <not counted>      branches\n  12.34 Joules power/energy-pkg/\n\n    0.5 +- 0.1 seconds time elapsed  ( +- 4.04% )\n",
             vec![
@@ -129,6 +147,10 @@ fn a_name_that_stands_twice_is_an_error() {
         (
             "benchmark-dotnet",
             "| Method | Mean |\n| A | 5 ns |\n| A | 6 ns |\n".into(),
+        ),
+        (
+            "nanobench",
+            "| ns/op | benchmark\n|---:|:---\n| 5.00 | `a`\n| 6.00 | `a`\n".into(),
         ),
         (
             "perf-stat",
@@ -328,6 +350,10 @@ fn a_last_line_without_an_end_is_read_or_listed() {
     const CSV: &str =
         "name,iterations,real_time,cpu_time,time_unit,label,error_occurred,error_message";
     const PERF: &str = " Performance counter stats for 'a':\n\n  5 page-faults\n";
+    const GUNGRAUN: &str = "a::b::c\n  Instructions:   5|N/A   (*********)\n";
+    const JMH: &str =
+        "Benchmark  Mode  Cnt  Score   Error  Units\na.B.c  avgt    4  0.5 ± 0.1  us/op\n";
+    const NANOBENCH: &str = "| ns/op | benchmark\n|---:|:---\n| 5.00 | `a`\n";
     const PYTEST: &str = "0.51s call     a.py::b\n";
     let csv = format!("{CSV}\n\"b\",5,2.5,2.5,ns,,,\n");
     let counted = format!("{CSV},\"digits\"\n\"b\",5,2.5,2.5,ns,,,,7\n");
@@ -444,6 +470,24 @@ fn a_last_line_without_an_end_is_read_or_listed() {
         (
             "pytest-durations",
             format!("{PYTEST}0.51s call     a.py::c"),
+            vec![],
+            true,
+        ),
+        (
+            "jmh-console",
+            format!("{JMH}a.B.d  avgt    4  0.5 ± 0.1  us/o"),
+            vec![],
+            true,
+        ),
+        (
+            "gungraun",
+            format!("{GUNGRAUN}  L1 Hits:   23|N"),
+            vec![],
+            true,
+        ),
+        (
+            "nanobench",
+            format!("{NANOBENCH}| 6.00 | `b`"),
             vec![],
             true,
         ),

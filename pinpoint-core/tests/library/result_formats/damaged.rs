@@ -8,7 +8,8 @@ fn a_document_cut_anywhere_gives_nothing() {
     for (name, format) in FILES {
         let output = file(name);
         let output = output.trim_end();
-        if !output.starts_with(['{', '[', '<']) {
+        // Of lines of JSON, fewer are read.
+        if !output.starts_with(['{', '[', '<']) || name.ends_with(".jsonl") {
             continue;
         }
         for end in (0..output.len()).filter(|end| output.is_char_boundary(*end)) {

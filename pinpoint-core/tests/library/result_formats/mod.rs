@@ -13,10 +13,13 @@ use proptest::prelude::*;
 mod consoles;
 mod damaged;
 mod recognized;
+mod spoiled;
 mod whole;
+mod whole_consoles;
+mod whole_exchange;
 
 /// The files, each with its format.
-const FILES: [(&str, &str); 32] = [
+const FILES: [(&str, &str); 42] = [
     ("hyperfine.json", "hyperfine"),
     ("google-benchmark-1.7.json", "gbench"),
     ("google-benchmark-1.9.json", "gbench"),
@@ -46,13 +49,23 @@ const FILES: [(&str, &str); 32] = [
     ("benchmark-ips.txt", "benchmark-ips"),
     ("benchmark-js.txt", "benchmark-js"),
     ("benchmark-dotnet.txt", "benchmark-dotnet"),
+    ("nanobench-4.1.txt", "nanobench"),
+    ("nanobench-4.6.txt", "nanobench"),
+    ("jmh.txt", "jmh-console"),
+    ("go-test.jsonl", "gotest-json"),
+    ("github-action-benchmark.json", "github-action-benchmark"),
+    ("bencher.json", "bencher"),
+    ("iai.txt", "gungraun"),
+    ("gungraun.txt", "gungraun"),
+    ("benchmark-dotnet-brief.json", "benchmark-dotnet-json"),
+    ("benchmark-dotnet-full.json", "benchmark-dotnet-json"),
     ("perf-stat.txt", "perf-stat"),
     ("google-benchmark-1.7.csv", "gbench-csv"),
     ("ycsb.txt", "ycsb"),
 ];
 
 fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/results")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("results")
 }
 
 fn file(name: &str) -> String {
@@ -97,6 +110,17 @@ fn fault(name: &str, output: &str) -> ReadError {
 
 /// A chart in short: name, number of values, the first of them, unit, direction.
 type Line<'a> = (&'a str, usize, f64, Option<&'a str>, Direction);
+
+/// Checks the charts of a whole file.
+#[track_caller]
+fn expect(name: &str, expected: &[Line]) {
+    let (_, format) = FILES
+        .iter()
+        .find(|(file, _)| *file == name)
+        .expect("it is listed");
+    let charts = read(format, &file(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
+    check(&charts, expected);
+}
 
 #[track_caller]
 fn check(charts: &BTreeMap<String, Series>, expected: &[Line]) {

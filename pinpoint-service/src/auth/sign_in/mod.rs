@@ -1,5 +1,6 @@
 //! Sign-in: the ways in which callers identify themselves, and their rights.
 
+mod cached_document;
 mod claims;
 mod cookies;
 mod error;
@@ -7,7 +8,6 @@ mod forms;
 mod handlers;
 mod issuer;
 mod jwt;
-mod kept;
 mod local_path;
 mod oidc;
 mod person;

@@ -9,8 +9,8 @@ use reqwest::{Client, RequestBuilder, StatusCode, Url};
 use serde_json::Value as Json;
 use tonic::Status;
 
+use super::cached_document::{CachedDocument, away};
 use super::jwt::Key;
-use super::kept::{CachedDocument, away};
 
 /// The longest that an answer may take.
 const DEADLINE: Duration = Duration::from_secs(5);

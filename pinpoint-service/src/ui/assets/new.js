@@ -89,7 +89,8 @@ const begin = (form) => {
       query.set("kind", link.dataset.kind);
       link.href = `/new?${query}`;
     }
-    history.replaceState(null, "", path);
+    // The place that a link of this page leads to is not part of what was typed.
+    history.replaceState(null, "", path + location.hash);
     // After a new sign-in, the form is as it was.
     form.action = path;
   };

@@ -9,10 +9,10 @@ use pinpoint_report::quantity::{count, duration};
 use pinpoint_report::{Foreign, clean, words};
 use tonic::{Code, Request, Status};
 
-use super::asked::JobViewQuery;
 use super::evidence::{Evidence, ViewRequest};
 use super::feeds::{Token, place_of_actions};
 use super::files;
+use super::job_view_query::JobViewQuery;
 use super::labels::{kind, state, title};
 use crate::api::grpc::errors;
 use crate::api::grpc::v2::messages::pinpoint_server::Pinpoint;

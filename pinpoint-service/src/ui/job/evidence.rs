@@ -7,9 +7,9 @@ use pinpoint_report::picture::PictureError;
 use pinpoint_report::quantity::{count, probability};
 use pinpoint_report::{Foreign, of_result, words};
 
-use super::asked::JobViewQuery;
-use super::expected::Expected;
-use super::moment::JobSnapshot;
+use super::job_snapshot::JobSnapshot;
+use super::job_view_query::JobViewQuery;
+use super::remaining_work::RemainingWork;
 use super::{commits, pairs, run, search};
 
 /// The request for a view.
@@ -42,7 +42,7 @@ pub(super) struct Evidence {
     pub(super) work: Vec<(Markup, usize)>,
     pub(super) runs: u64,
     pub(super) builds: u64,
-    pub(super) expected: Option<Expected>,
+    pub(super) expected: Option<RemainingWork>,
     pub(super) run: Markup,
     pub(super) sections: Markup,
 }
@@ -92,7 +92,9 @@ impl Evidence {
             runs: moment.measured.runs.len() as u64,
             builds: moment.builds.len() as u64,
             work: commits::work(moment.engine.names(), &moment.outstanding),
-            expected: goes_on.then(|| Expected::from_snapshot(moment)).flatten(),
+            expected: goes_on
+                .then(|| RemainingWork::from_snapshot(moment))
+                .flatten(),
             run: match &asked.run {
                 Some(name) => run::card(moment, asked, name, wanted.output.as_deref()),
                 None => html! {},

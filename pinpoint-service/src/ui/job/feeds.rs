@@ -11,8 +11,8 @@ use maud::{Markup, html};
 use serde_json::json;
 use tokio::sync::watch;
 
-use super::asked::JobViewQuery;
 use super::differences::changes;
+use super::job_view_query::JobViewQuery;
 use crate::ui::assets::path;
 
 /// The field of an address with the state of the page.

@@ -18,10 +18,10 @@ use pinpoint_backends::store::JobId;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 
-use super::asked::JobViewQuery;
 use super::content::Content;
 use super::feeds::{Feed, PageState, SHOWN, Token};
-use super::kept::SharedJob;
+use super::job_cache::SharedJob;
+use super::job_view_query::JobViewQuery;
 use crate::api::query::Query;
 use crate::api::rest::Problem;
 use crate::api::rest::events::{HEARTBEAT, stream_of};

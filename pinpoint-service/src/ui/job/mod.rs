@@ -1,19 +1,19 @@
 //! The page of a job.
 
-pub(super) mod asked;
 pub(super) mod commits;
 mod content;
 mod differences;
 mod evidence;
-mod expected;
 pub(crate) mod feeds;
 pub(super) mod files;
-pub(crate) mod kept;
+pub(crate) mod job_cache;
+mod job_snapshot;
+pub(super) mod job_view_query;
 mod labels;
 pub(super) mod live;
-mod moment;
 mod output_paths;
 pub(super) mod pairs;
+mod remaining_work;
 mod run;
 mod search;
 mod squares;
@@ -24,9 +24,9 @@ use http::Uri;
 use maud::{Markup, PreEscaped, html};
 use pinpoint_report::clean;
 
-use self::asked::JobViewQuery;
 use self::content::Content;
 pub(super) use self::content::cannot_be_shown;
+use self::job_view_query::JobViewQuery;
 pub(super) use self::labels::{is_over, kind, state, title};
 use super::assets::path;
 use super::frame::{self, Section};

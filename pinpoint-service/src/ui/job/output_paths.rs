@@ -4,7 +4,7 @@ use std::path::Path as FilePath;
 
 use pinpoint_core::{BuildReport, RunReport};
 
-use super::moment::JobSnapshot;
+use super::job_snapshot::JobSnapshot;
 
 /// The name of an output without its folder and its end.
 fn stem(log: Option<&String>) -> Option<&str> {

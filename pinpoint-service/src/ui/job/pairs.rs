@@ -10,9 +10,9 @@ use pinpoint_report::quantity::count;
 use pinpoint_report::words::{described, failures, line_of, row, short};
 use pinpoint_report::{Foreign, chart_pictures, clean, commit_name};
 
-use super::asked::{Column, JobViewQuery};
 use super::commits::linked;
-use super::moment::JobSnapshot;
+use super::job_snapshot::JobSnapshot;
+use super::job_view_query::{Column, JobViewQuery};
 use super::squares;
 
 /// The rows of a page of the table.

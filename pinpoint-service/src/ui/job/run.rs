@@ -7,9 +7,9 @@ use pinpoint_report::quantity::{count, duration, quantity};
 use pinpoint_report::words::reason;
 use pinpoint_report::{Foreign, Run, subject};
 
-use super::asked::JobViewQuery;
 use super::commits::linked;
-use super::moment::JobSnapshot;
+use super::job_snapshot::JobSnapshot;
+use super::job_view_query::JobViewQuery;
 use super::output_paths::{log_of_build, logs_of_run};
 use crate::ui::dates::at;
 

@@ -12,9 +12,9 @@ use pinpoint_report::quantity::{count, duration, probability, without_noise};
 use pinpoint_report::words::reason;
 use pinpoint_report::{Foreign, commit_name, findings, measured};
 
-use super::asked::JobViewQuery;
 use super::commits::{at, linked};
-use super::moment::JobSnapshot;
+use super::job_snapshot::JobSnapshot;
+use super::job_view_query::JobViewQuery;
 use super::output_paths::log_of_build;
 use super::pairs::{ROWS, ways};
 use super::squares;

@@ -8,8 +8,8 @@ use pinpoint_report::quantity::digits;
 use pinpoint_report::words::short;
 use pinpoint_report::{Foreign, subject};
 
-use super::asked::JobViewQuery;
-use super::moment::JobSnapshot;
+use super::job_snapshot::JobSnapshot;
+use super::job_view_query::JobViewQuery;
 
 /// The most pairs of runs that have squares at once.
 const MOST_PAIRS: usize = 500;

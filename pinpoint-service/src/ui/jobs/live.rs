@@ -9,14 +9,14 @@ use axum::extract::State;
 use axum::response::Response;
 use futures_util::stream;
 use http::Uri;
-use pinpoint_backends::store::{JobFilter, JobId, JobMark, Order, Place};
+use pinpoint_backends::store::{JobFilter, JobId, JobMark, ListOrder, PagePosition};
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 use tonic::Status;
 
 use super::columns::Column;
+use super::job_list_query::JobListQuery;
 use super::row;
-use super::shown::JobListQuery;
 use crate::api::grpc::errors;
 use crate::api::grpc::v2::messages::pinpoint_server::Pinpoint;
 use crate::api::grpc::v2::show;
@@ -214,13 +214,13 @@ impl Live {
             return Ok(0);
         };
         let place = match newest {
-            Some(newest) => Place::Before(newest.clone().into()),
-            None => Place::First,
+            Some(newest) => PagePosition::Before(newest.clone().into()),
+            None => PagePosition::First,
         };
         let store = &self.service.store;
         let page = store
             .jobs()
-            .list(filter, Order::default(), &place, MOST_NEW)
+            .list(filter, ListOrder::default(), &place, MOST_NEW)
             .await;
         Ok(page.map_err(errors::store)?.jobs.len())
     }

@@ -3,8 +3,8 @@
 //! somebody, would replace it unnoticed.
 
 mod columns;
+mod job_list_query;
 mod live;
-mod shown;
 
 use std::collections::BTreeSet;
 
@@ -18,9 +18,9 @@ use serde_json::Value;
 use tonic::Status;
 
 use self::columns::Column;
+pub(super) use self::job_list_query::KINDS;
+use self::job_list_query::{JobListQuery, SIZES, STATES, Sort};
 pub(super) use self::live::events;
-pub(super) use self::shown::KINDS;
-use self::shown::{JobListQuery, SIZES, STATES, Sort};
 use super::assets::path;
 use super::dates;
 use super::frame::{self, Section};

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use maud::{Markup, html};
-use pinpoint_backends::store::{JobFilter, Order, Place};
+use pinpoint_backends::store::{JobFilter, ListOrder, PagePosition};
 use pinpoint_core::JobState;
 use pinpoint_report::Foreign;
 use pinpoint_report::quantity::{change, count, duration, quantity};
@@ -408,11 +408,11 @@ async fn earlier(service: &Service, request: &CreateJobRequest) -> Result<Option
         state: Some(JobState::Completed),
         ..JobFilter::default()
     };
-    let order = Order::default();
+    let order = ListOrder::default();
     let listed = service
         .store
         .jobs()
-        .list(&filter, order, &Place::First, JOBS)
+        .list(&filter, order, &PagePosition::First, JOBS)
         .await;
     let mut jobs = listed.map_err(errors::store)?.jobs.into_iter();
     let alike = jobs.find(|job| job.story == request.story);

@@ -124,7 +124,8 @@ fn a_job_is_walked_through_by_the_keyboard_alone() {
         true
     );
     visitor.press("Enter");
-    visitor.wait_for("location.hash === '#main'");
+    // Also after the address says what was typed.
+    visitor.wait_for("location.href.includes('?') && location.hash === '#main'");
     visitor.evaluate("document.before = document.querySelector('main')");
     tab_to(&mut visitor, "[name=name]");
     write(&mut visitor, "By hand");

@@ -13,7 +13,7 @@ caller = grpc.access_token_call_credentials(token)
 
 def code_of(call, request):
     try:
-        call(request, timeout=60)
+        call(request, timeout=240)
     except grpc.RpcError as error:
         return error.code()
     return grpc.StatusCode.OK
@@ -28,7 +28,7 @@ credentials = grpc.composite_channel_credentials(transport, caller)
 with grpc.secure_channel(address, credentials) as channel:
     gateway = gateway_pb2_grpc.PinpointGatewayStub(channel)
     pinpoint = service_pb2_grpc.PinpointStub(channel)
-    user = gateway.GetUserInfo(gateway_pb2.GetUserInfoRequest(), timeout=60)
+    user = gateway.GetUserInfo(gateway_pb2.GetUserInfoRequest(), timeout=240)
     assert user.email == "ada@example.org", user
 
     request = gateway_pb2.CreateTryJobRequest(
@@ -45,14 +45,14 @@ with grpc.secure_channel(address, credentials) as channel:
     )
     # Made once, however often it is asked for.
     once = [("idempotency-key", "k")]
-    tried = gateway.CreateTryJob(request, timeout=60, metadata=once)
-    assert gateway.CreateTryJob(request, timeout=60, metadata=once) == tried
-    job = gateway.QueryJobList(gateway_pb2.QueryJobListRequest(), timeout=60).jobs[0]
+    tried = gateway.CreateTryJob(request, timeout=240, metadata=once)
+    assert gateway.CreateTryJob(request, timeout=240, metadata=once) == tried
+    job = gateway.QueryJobList(gateway_pb2.QueryJobListRequest(), timeout=240).jobs[0]
     assert (job.job_id, job.bug_id) == (tried.job_id, 1234), job
     assert job.job_type == gateway_pb2.JOB_TYPE_TRY, job
     assert job.job_status == gateway_pb2.JOB_STATUS_QUEUED, job
     queried = pinpoint.QueryPairwise(
-        service_pb2.QueryPairwiseRequest(job_id=tried.job_id), timeout=60
+        service_pb2.QueryPairwiseRequest(job_id=tried.job_id), timeout=240
     )
     assert queried.status == service_pb2.PAIRWISE_JOB_STATUS_RUNNING, queried
 
@@ -63,7 +63,7 @@ with grpc.secure_channel(address, credentials) as channel:
     assert code_of(pinpoint.QueryBisection, unknown) == grpc.StatusCode.NOT_FOUND
 
     ended = pinpoint.CancelJob(
-        service_pb2.CancelJobRequest(job_id=tried.job_id, reason="r"), timeout=60
+        service_pb2.CancelJobRequest(job_id=tried.job_id, reason="r"), timeout=240
     )
     assert ended.state == "Canceled", ended
 

@@ -9,7 +9,7 @@ use super::{Service, bisection, succeeded};
 /// The status and the JSON of an answer.
 fn call(service: &Service, words: &[&str], path: &str) -> (u16, Value) {
     let mut curl = Command::new("curl");
-    curl.args(["--silent", "--show-error", "--max-time", "60"])
+    curl.args(["--silent", "--show-error", "--max-time", "240"])
         .arg("--cacert")
         .arg(service.authority())
         .args([

@@ -36,7 +36,7 @@ fn stubs_of_the_protos_work() {
     succeeded(NEEDED, &mut protoc);
     let mut client = Command::new("timeout");
     client
-        .arg("120")
+        .arg("600")
         .arg(python())
         .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/command/clients/client.py"))
         .args([&service.address, &service.token])

@@ -16,7 +16,7 @@ fn grpcurl(service: &Service, options: &[&str], words: &[&str]) -> Output {
     let program = env::var_os("PINPOINT_TEST_GRPCURL").unwrap_or_else(|| "grpcurl".into());
     let mut command = Command::new(program);
     command
-        .args(["-max-time", "60", "-cacert"])
+        .args(["-max-time", "240", "-cacert"])
         .arg(service.authority());
     command.args(options).arg(&service.address).args(words);
     ran(NEEDED, &mut command)

@@ -2,7 +2,7 @@
 
 use pinpoint_backends::store::{AuditFilter, NewToken};
 use pinpoint_service::SignIn;
-use pinpoint_service::config::{LimitsConfig, Most};
+use pinpoint_service::config::{Limit, LimitsConfig};
 use serde_json::Value;
 
 use super::jobs::{HOSTILE, made};
@@ -223,7 +223,7 @@ async fn names_of_tokens_are_text() {
 #[tokio::test]
 async fn quotas_are_numbers_with_a_bar() {
     let limits = LimitsConfig {
-        jobs_an_hour: Most::of(4),
+        jobs_an_hour: Limit::new(4),
         ..LimitsConfig::none()
     };
     let world = World::limited(SignIn::Nobody("ada".into()), BOTS, limits).await;

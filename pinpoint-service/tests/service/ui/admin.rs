@@ -2,7 +2,7 @@
 
 use pinpoint_backends::store::AuditEntry;
 use pinpoint_service::SignIn;
-use pinpoint_service::config::{LimitsConfig, Most};
+use pinpoint_service::config::{Limit, LimitsConfig};
 
 use super::jobs::made;
 use super::people::Person;
@@ -39,11 +39,11 @@ async fn roles_and_limits_are_those_of_the_configuration() {
     assert!(!editor.get("/workers").await.ok().contains("/admin"));
 
     let mut limits = LimitsConfig {
-        runs_a_day: Most::of(12_345),
+        runs_a_day: Limit::new(12_345),
         ..LimitsConfig::none()
     };
     let own = pinpoint_service::config::OwnLimits {
-        streams: Some(Most::of(77)),
+        streams: Some(Limit::new(77)),
         ..Default::default()
     };
     limits.users.insert("ci@example.org".into(), own);

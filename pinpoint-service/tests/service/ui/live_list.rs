@@ -32,7 +32,7 @@ async fn told(world: &World, path: &str, text: &str) -> String {
         }
         told
     };
-    let limit = Duration::from_secs(60);
+    let limit = Duration::from_secs(300);
     tokio::time::timeout(limit, told).await.unwrap()
 }
 

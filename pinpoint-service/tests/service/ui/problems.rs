@@ -6,7 +6,7 @@ use axum::body::Body;
 use axum::extract::ConnectInfo;
 use http::Request;
 use pinpoint_service::SignIn;
-use pinpoint_service::config::{LimitsConfig, Most};
+use pinpoint_service::config::{Limit, LimitsConfig};
 
 use super::people::Person;
 use super::{BROWSER, Page, get, post, sent};
@@ -67,7 +67,7 @@ async fn each_error_says_what_to_do() {
 #[tokio::test]
 async fn one_too_many_says_when_to_try_again() {
     let limits = LimitsConfig {
-        requests_a_minute: Most::of(1),
+        requests_a_minute: Limit::new(1),
         ..LimitsConfig::none()
     };
     let world = World::limited(SignIn::Nobody("ada".into()), BOTS, limits).await;
@@ -90,7 +90,7 @@ async fn one_too_many_says_when_to_try_again() {
 #[tokio::test]
 async fn no_error_leads_to_another_host() {
     let limits = LimitsConfig {
-        requests_a_minute: Most::of(1),
+        requests_a_minute: Limit::new(1),
         ..LimitsConfig::none()
     };
     let world = World::limited(SignIn::Nobody("ada".into()), BOTS, limits).await;
@@ -109,7 +109,7 @@ async fn no_error_leads_to_another_host() {
 #[tokio::test]
 async fn one_too_many_of_an_address_is_a_page_too() {
     let limits = LimitsConfig {
-        address_requests_a_minute: Most::of(1),
+        address_requests_a_minute: Limit::new(1),
         ..LimitsConfig::none()
     };
     let world = World::limited(SignIn::Nobody("ada".into()), BOTS, limits).await;

@@ -22,10 +22,10 @@ mod chrome;
 mod error;
 mod files;
 mod go;
-mod kept;
 mod node;
 mod parse;
 mod perf;
+mod profile_store;
 mod python;
 mod recording;
 mod samply;
@@ -36,9 +36,9 @@ mod tool;
 pub use self::choice::{ProfilerFacts, choose_profiler, profiler_facts};
 pub use self::error::ProfilerError;
 #[doc(hidden)]
-pub use self::kept::ProfileStore;
-pub(crate) use self::kept::clean;
-pub use self::kept::kept_profiles;
+pub use self::profile_store::ProfileStore;
+pub(crate) use self::profile_store::clean;
+pub use self::profile_store::kept_profiles;
 pub(crate) use self::recording::{Recording, remove_left};
 pub use self::tool::{Profiler, Profiling};
 

@@ -1,7 +1,7 @@
 //! Lists, page by page.
 
 use pinpoint_backends::store::{
-    AuditFilter, Job, JobFilter, JobId, NameParts, Order, Place, SortBy, SortKey, Total,
+    AuditFilter, Job, JobFilter, JobId, ListOrder, NameParts, PagePosition, SortBy, SortKey, Total,
 };
 use pinpoint_core::api::{self, Timestamp};
 use pinpoint_core::bots::Workers;
@@ -32,7 +32,7 @@ enum Cursor {
     Before(SortKey),
 }
 
-impl From<Cursor> for Place {
+impl From<Cursor> for PagePosition {
     fn from(cursor: Cursor) -> Self {
         match cursor {
             Cursor::After(key) => Self::After(key),
@@ -61,9 +61,9 @@ impl Service {
             filter: &plain.encode_to_vec(),
         };
         let place = match cursors.place(&request.page_token)? {
-            None => Place::First,
+            None => PagePosition::First,
             Some(place) => serde_json::from_str::<Cursor>(&place)
-                .map(Place::from)
+                .map(PagePosition::from)
                 .map_err(|_| Status::internal("a cursor of ours can't be read"))?,
         };
         let order = order(&request)?;
@@ -71,9 +71,9 @@ impl Service {
         let page = self.store.jobs().list(&filter, order, &place, size).await;
         let page = page.map_err(errors::store)?;
         let (before, after) = match place {
-            Place::First => (false, page.more),
-            Place::After(_) => (true, page.more),
-            Place::Before(_) => (page.more, true),
+            PagePosition::First => (false, page.more),
+            PagePosition::After(_) => (true, page.more),
+            PagePosition::Before(_) => (page.more, true),
         };
         let token = |cursor: fn(SortKey) -> Cursor,
                      job: Option<&pinpoint_backends::store::JobSummary>| {
@@ -374,7 +374,7 @@ impl Service {
     }
 }
 
-fn order(request: &ListJobsRequest) -> Result<Order, Status> {
+fn order(request: &ListJobsRequest) -> Result<ListOrder, Status> {
     let by = match JobOrder::try_from(request.order) {
         Ok(JobOrder::Unspecified | JobOrder::Created) => SortBy::Created,
         Ok(JobOrder::Name) => SortBy::Name,
@@ -391,7 +391,7 @@ fn order(request: &ListJobsRequest) -> Result<Order, Status> {
         Err(_) => return Err(errors::field("order", "jobs can't be sorted by that")),
     };
     let ascending = request.ascending;
-    Ok(Order { by, ascending })
+    Ok(ListOrder { by, ascending })
 }
 
 /// A time in milliseconds since 1970.

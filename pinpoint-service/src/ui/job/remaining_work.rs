@@ -4,11 +4,11 @@ use maud::{Markup, html};
 use pinpoint_core::Search;
 use pinpoint_report::quantity::{count, duration};
 
-use super::moment::JobSnapshot;
+use super::job_snapshot::JobSnapshot;
 
 /// Runs that are to come, and their time.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Expected {
+pub(super) struct RemainingWork {
     /// At least so many; absent where the job may end at any time.
     least: Option<u64>,
     /// At most so many; absent where nothing limits them.
@@ -19,7 +19,7 @@ pub(super) struct Expected {
     between: Option<(f64, f64)>,
 }
 
-impl Expected {
+impl RemainingWork {
     /// None without runs to come, or if nothing is known of them.
     pub(super) fn from_snapshot(moment: &JobSnapshot) -> Option<Self> {
         let runs = moment.runs_to_come()?;
@@ -82,7 +82,7 @@ mod tests {
     #[test]
     fn runs_and_their_time_have_a_range_where_it_is_known() {
         let shown = |least, most, seconds, between| {
-            let expected = Expected {
+            let expected = RemainingWork {
                 least,
                 most,
                 seconds,

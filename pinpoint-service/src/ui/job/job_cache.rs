@@ -20,7 +20,7 @@ use tokio::time::Instant;
 use tonic::Status;
 
 use super::evidence::{Evidence, ViewRequest};
-use super::moment::JobSnapshot;
+use super::job_snapshot::JobSnapshot;
 use crate::api::grpc::errors;
 use crate::jobs::replays::REPLAYS;
 

@@ -1,0 +1,221 @@
+//! Tables with units in their header: CSV, and Markdown.
+//!
+//! ```text
+//! name,time (ms)              | name | mean [ms] | max [ms] |
+//! sort,12.5                   | ---- | --------: | -------: |
+//!                             | sort | 1.5 ± 0.1 |      2.1 |
+//! ```
+//!
+//! A row is named by its only cell of words, and each of its charts by the column as well, if more
+//! than one has a unit. Columns without one are not read. Without a unit in the header, nothing
+//! says that a row of numbers is one of measurements.
+
+use super::number::{self, Number, Printed};
+use crate::unit::is_measure;
+
+/// A value in a table.
+#[derive(Debug, PartialEq)]
+pub(super) struct Cell<'a> {
+    pub(super) name: String,
+    /// `None` if it is not a number, or can be read in two ways.
+    pub(super) value: Option<f64>,
+    pub(super) text: &'a str,
+    pub(super) unit: &'a str,
+}
+
+/// A line of a table.
+#[derive(Debug, PartialEq)]
+pub(super) struct Row<'a> {
+    /// The index of the line.
+    pub(super) index: usize,
+    /// Its values: none in a header.
+    pub(super) cells: Vec<Cell<'a>>,
+}
+
+/// The lines of the tables in a text. A last line without an end may be cut off, and is not read.
+pub(super) fn rows(text: &str) -> Vec<Row<'_>> {
+    let mut rows = Vec::new();
+    let mut header: Option<Header> = None;
+    for (index, line) in text.split_inclusive('\n').enumerate() {
+        let Some(line) = line.strip_suffix('\n') else {
+            break;
+        };
+        let line = line.trim();
+        if let Some(known) = &mut header {
+            if known.is_rule(line) {
+                known.lines.push(index);
+                continue;
+            }
+            if let Some(cells) = known.cells(line) {
+                rows.extend(known.lines.drain(..).map(|index| Row {
+                    index,
+                    cells: Vec::new(),
+                }));
+                rows.push(Row { index, cells });
+                continue;
+            }
+        }
+        header = Header::new(line, index);
+    }
+    rows
+}
+
+struct Header<'a> {
+    separator: char,
+    /// The columns with their units.
+    columns: Vec<(&'a str, Option<&'a str>)>,
+    /// The lines of the header, until there is a row.
+    lines: Vec<usize>,
+}
+
+impl<'a> Header<'a> {
+    fn new(line: &'a str, index: usize) -> Option<Self> {
+        let separator = if line.starts_with('|') { '|' } else { ',' };
+        if !line.contains(separator) {
+            return None;
+        }
+        let columns: Vec<_> = split(line, separator).map(with_unit).collect();
+        let is_name = |(name, _): &(&str, _)| name.starts_with(char::is_alphabetic);
+        let has_unit = columns.iter().any(|(_, unit)| unit.is_some());
+        (columns.len() > 1 && has_unit && columns.iter().all(is_name)).then(|| Self {
+            separator,
+            columns,
+            lines: vec![index],
+        })
+    }
+
+    /// Returns true for the line below a header of Markdown.
+    fn is_rule(&self, line: &str) -> bool {
+        self.separator == '|'
+            && line.contains('-')
+            && line.chars().all(|it| matches!(it, '|' | '-' | ':' | ' '))
+    }
+
+    /// The values of a row, if it is one.
+    fn cells(&self, line: &'a str) -> Option<Vec<Cell<'a>>> {
+        if self.separator == '|' && (!line.starts_with('|') || self.lines.len() == 1) {
+            return None;
+        }
+        let cells: Vec<&str> = split(line, self.separator).collect();
+        if cells.len() != self.columns.len() {
+            return None;
+        }
+        let with_names = || cells.iter().zip(&self.columns);
+        let mut words = with_names()
+            .filter(|(cell, (_, unit))| unit.is_none() && cell.contains(char::is_alphabetic));
+        let name = words.next()?.0;
+        // Two columns of words: either may tell the rows apart.
+        if name.is_empty() || words.next().is_some() {
+            return None;
+        }
+        let measured = self
+            .columns
+            .iter()
+            .filter(|(_, unit)| unit.is_some())
+            .count();
+        let measured = measured > 1;
+        let values = with_names().filter_map(|(cell, (column, unit))| {
+            let text = value_of(cell);
+            Some(Cell {
+                name: match measured {
+                    true => format!("{name} {column}"),
+                    false => (*name).to_owned(),
+                },
+                value: match number::printed(text) {
+                    Some(Printed::Sure(Number::Finite(value))) => Some(value),
+                    _ => None,
+                },
+                text: cell,
+                unit: (*unit)?,
+            })
+        });
+        let values: Vec<Cell> = values.collect();
+        // Among them those that are not finite.
+        let is_number = |cell: &Cell| number::printed(value_of(cell.text)).is_some();
+        values.iter().any(is_number).then_some(values)
+    }
+}
+
+/// The value of a cell without its deviation: 1.5 of `1.5 ± 0.1`.
+fn value_of(cell: &str) -> &str {
+    cell.split('±').next().unwrap_or_default().trim()
+}
+
+fn split(line: &str, separator: char) -> impl Iterator<Item = &str> {
+    let line = match separator {
+        '|' => line.trim_matches('|'),
+        _ => line,
+    };
+    line.split(separator)
+        .map(|cell| cell.trim().trim_matches(['"', '`', '*']))
+}
+
+/// The name of a column and its unit: `time (ms)`, `Mean [ms]`, `time_ms`.
+fn with_unit(cell: &str) -> (&str, Option<&str>) {
+    let in_brackets = [('(', ')'), ('[', ']')]
+        .into_iter()
+        .find_map(|(open, close)| {
+            let (name, unit) = cell.strip_suffix(close)?.rsplit_once(open)?;
+            is_measure(unit).then_some((name.trim(), Some(unit)))
+        });
+    let at_end = || {
+        let (name, unit) = cell.rsplit_once('_')?;
+        ["ns", "us", "ms", "s", "sec", "seconds"]
+            .contains(&unit)
+            .then_some((name, Some(unit)))
+    };
+    in_brackets.or_else(at_end).unwrap_or((cell, None))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn values(text: &str) -> Vec<(String, Option<f64>, &str)> {
+        let cells = rows(text).into_iter().flat_map(|row| row.cells);
+        cells
+            .map(|cell| (cell.name, cell.value, cell.unit))
+            .collect()
+    }
+
+    #[test]
+    fn tables_with_units_are_read() {
+        let sort = |value| [("sort".to_owned(), Some(value), "ms")];
+        assert_eq!(values("name,n,time (ms)\nsort,5,12.5\n"), sort(12.5));
+        assert_eq!(values("x\nname,time_ms\r\nsort,12\r\n"), sort(12.0));
+        assert_eq!(
+            values("|name|time (ms)|\n|-|-:|\n|`sort`|12.5|\n"),
+            sort(12.5)
+        );
+        assert_eq!(
+            values(
+                "| Command | Mean [ms] | Max [s] | Relative |\n|:--|--:|--:|--:|\n| sort 5 | 1.5 ± 0.1 | - | 1.00 |\n"
+            ),
+            [
+                ("sort 5 Mean".to_owned(), Some(1.5), "ms"),
+                ("sort 5 Max".to_owned(), None, "s"),
+            ]
+        );
+        let lines: Vec<usize> = (rows("name,time_ms\nsort,1\nsort,2\nend\n").iter())
+            .map(|row| row.index)
+            .collect();
+        assert_eq!(lines, [0, 1, 2]);
+    }
+
+    #[test]
+    fn other_rows_are_not() {
+        for text in [
+            "name,time\nsort,12.5\n",
+            "name,time (ms)\n",
+            "name,time (ms)\nsort,12.5",
+            "name,time (ms)\nsort,12.5,3\n",
+            "suite,name,time (ms)\na,sort,12.5\n",
+            "name,time (ms)\n5,12.5\n",
+            "| name | time (ms) |\n| sort | 12.5 |\n",
+            "| sort | 12.5 | 13.5 |\n",
+            "we sorted, in all (ms)\nand then, we slept\n",
+        ] {
+            assert_eq!(rows(text), [], "{text}");
+        }
+    }
+}
