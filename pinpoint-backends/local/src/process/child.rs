@@ -21,6 +21,7 @@ use std::time::{Duration, Instant};
 use pinpoint_core::{Key, Usage};
 use tokio::sync::watch;
 
+use crate::process::supervisor::{self, Answer, Supervisor};
 pub(crate) use crate::process::supervisor::{Launch, LeftoverProcesses, Supervisors};
 
 /// The interval at which a child's output is measured.
@@ -118,6 +119,8 @@ pub(crate) async fn execute<H: Send + 'static>(
     holds: H,
 ) -> Result<Ended, NotRun> {
     let files = [&launch.stdout, &launch.stderr].map(File::try_clone);
+    // A request for the end of an earlier child may have come too late.
+    processes.state().asked = false;
     // The kernel reports a child's end to a thread that waits for it, at once
     // and on every system; this one does nothing else.
     let mut waiter = tokio::task::spawn_blocking({
@@ -186,11 +189,21 @@ pub(crate) struct Processes {
     living: watch::Sender<()>,
 }
 
+/// A command that has ended, or whose supervisor was killed.
+struct Supervised {
+    /// The time before its start.
+    started: Instant,
+    supervisor: Supervisor,
+    answer: Option<Answer>,
+    /// The supervisor was asked to end it.
+    was_asked: bool,
+}
+
 #[derive(Default)]
 struct State {
     /// The supervisor of the child, from the child's start to its end.
     supervisor: Option<libc::pid_t>,
-    /// That supervisor was asked to end its child.
+    /// The child is to end, even if it has not started.
     asked: bool,
     /// No further child may start.
     canceled: bool,
@@ -254,8 +267,8 @@ impl Processes {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Starts a child and stays with it to its end.
-    fn lead(&self, launch: &Launch, register: &File) -> Result<Ended, NotRun> {
+    /// Runs a command under a supervisor. Returns the time at which it was started, too.
+    fn supervise(&self, launch: &Launch, register: &File) -> Result<Supervised, NotRun> {
         // Held while the child is started, so that a cancel finds its number.
         let mut state = self.state();
         if state.canceled {
@@ -263,8 +276,11 @@ impl Processes {
         }
         let started = Instant::now();
         let supervisors = &self.supervisors;
-        let mut supervisor = supervisors.start(launch, register).map_err(NotRun::Spawn)?;
+        let supervisor = supervisors.start(launch, register).map_err(NotRun::Spawn)?;
         state.supervisor = Some(supervisor.process);
+        if state.asked {
+            supervisor::ask_to_end(supervisor.process);
+        }
         drop(state);
 
         let answer = supervisor.wait();
@@ -272,13 +288,33 @@ impl Processes {
         // it.
         let mut state = self.state();
         state.supervisor = None;
-        let was_asked = mem::take(&mut state.asked);
+        let was_asked = state.asked;
         drop(state);
+        Ok(Supervised {
+            started,
+            supervisor,
+            answer,
+            was_asked,
+        })
+    }
+
+    /// Starts a child and stays with it to its end.
+    fn lead(&self, launch: &Launch, register: &File) -> Result<Ended, NotRun> {
+        let Supervised {
+            started,
+            mut supervisor,
+            answer,
+            was_asked,
+        } = self.supervise(launch, register)?;
         let (count, supervisor_memory) = (supervisor.count.take(), supervisor.memory);
-        match &answer {
-            // It may have heard of the request only after the end of the child.
-            Some(answer) if answer.stays && !was_asked => supervisors.keep(supervisor),
-            _ => supervisor.end(),
+        // It may have heard of the request only after the end of the child.
+        if answer.as_ref().is_some_and(|answer| answer.stays) && !was_asked {
+            self.supervisors.keep(supervisor);
+        } else {
+            supervisor.end();
+            if answer.is_none() && supervisor.died_idle() {
+                return self.lead(launch, register);
+            }
         }
         match answer.map(|answer| answer.report) {
             Some(Ok(report)) => {
@@ -326,15 +362,10 @@ impl Processes {
     /// Asks the child to end; its supervisor ends it after a grace period.
     fn end(&self) {
         let mut state = self.state();
+        state.asked = true;
         if let Some(supervisor) = state.supervisor {
-            state.asked = true;
-            // SAFETY: no memory is involved, and the number is not free for others
-            // while it is in the state.
-            unsafe {
-                libc::kill(supervisor, libc::SIGTERM);
-                // A stopped process would not notice.
-                libc::kill(supervisor, libc::SIGCONT);
-            }
+            // The number is not free for others while it is in the state.
+            supervisor::ask_to_end(supervisor);
         }
     }
 }
@@ -447,6 +478,43 @@ impl Identity {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn launch(script: &str) -> (Launch, File) {
+        let mut command = std::process::Command::new("/bin/sh");
+        command.args(["-c", script]);
+        let launch = Launch {
+            command,
+            stdout: tempfile::tempfile().unwrap(),
+            stderr: tempfile::tempfile().unwrap(),
+            cpus: None,
+            count_instructions: false,
+        };
+        (launch, tempfile::tempfile().unwrap())
+    }
+
+    fn processes(supervisors: &Arc<Supervisors>) -> Arc<Processes> {
+        let key = Key {
+            job: "job".into(),
+            action: 1,
+        };
+        Processes::new(key, None, Arc::clone(supervisors))
+    }
+
+    #[tokio::test]
+    async fn a_child_whose_time_is_over_before_it_starts_ends_all_the_same() {
+        let processes = processes(&Arc::default());
+        for _ in 0..20 {
+            let (launch, register) = launch("sleep 1000");
+            let limit = Some(Duration::ZERO);
+            let ended = execute(&processes, launch, limit, register, ()).await;
+            let limit = ExceededLimit::Timeout(Duration::ZERO);
+            assert_eq!(ended.unwrap().beyond, Some(limit));
+            // The next one is not asked to end.
+            let (launch, register) = self::launch("exit 3");
+            let ended = execute(&processes, launch, None, register, ()).await;
+            assert_eq!(ended.unwrap().status.code(), Some(3));
+        }
+    }
 
     #[test]
     fn a_name_may_hold_blanks_and_parentheses() {

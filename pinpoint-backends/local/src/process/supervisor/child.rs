@@ -39,6 +39,10 @@ const PARENT_CHECK: Option<Duration> = match cfg!(any(target_os = "linux", targe
     false => Some(Duration::from_millis(100)),
 };
 
+/// Elsewhere a supervisor does not find all processes that its command left, or hear at once of the
+/// end of its parent.
+const MAY_STAY: bool = cfg!(any(target_os = "linux", target_os = "android"));
+
 /// The most remaining processes that are named.
 const MOST_NAMED: usize = 8;
 
@@ -83,6 +87,7 @@ pub(super) extern "C" fn supervise(inherited: &Inherited) -> ! {
             let mut told = ReportBuffer::new();
             // The memory is written to by one of the two processes at a time.
             let plan = &*inherited.plan;
+            plan.has_begun.store(true, Ordering::Relaxed);
             let stays = match begin(plan, &inherited.attributes, [stdout, stderr, register]) {
                 Err(error) => {
                     let _ = write!(told, "{error}");
@@ -92,7 +97,7 @@ pub(super) extern "C" fn supervise(inherited: &Inherited) -> ! {
             };
             // A request that came with the end of the command is not for the next one.
             pause(None, &waiting, Some(Duration::ZERO));
-            let stays = stays && !ASKED_TO_END.load(Ordering::Relaxed);
+            let stays = MAY_STAY && stays && !ASKED_TO_END.load(Ordering::Relaxed);
             // An idle supervisor holds no file of a command, no directory and no processor, and is
             // on record nowhere: who finds it there would wait for its end.
             libc::dup2(0, 1);
@@ -169,7 +174,8 @@ unsafe fn keep_only_socket(inherited: &Inherited) -> Option<c_int> {
             libc::dup2(inherited.null.as_raw_fd(), stream);
         }
         let most = c_int::try_from(libc::sysconf(libc::_SC_OPEN_MAX)).unwrap_or(MAX_FILES);
-        for file in FIRST..most.min(MAX_FILES) {
+        let most = most.clamp(FIRST, MAX_FILES);
+        for file in FIRST..most {
             let flags = libc::fcntl(file, libc::F_GETFD);
             if file != socket && flags >= 0 && flags & libc::FD_CLOEXEC != 0 {
                 libc::close(file);
@@ -179,6 +185,9 @@ unsafe fn keep_only_socket(inherited: &Inherited) -> Option<c_int> {
         let is_low = usize::try_from(low).is_ok_and(|low| low < libc::FD_SETSIZE);
         is_low.then(|| {
             libc::close(socket);
+            // Files may be open beyond a limit that was lowered, too.
+            #[cfg(target_os = "linux")]
+            libc::syscall(libc::SYS_close_range, most, c_int::MAX, 0);
             low
         })
     }
@@ -299,7 +308,7 @@ unsafe fn read_file(path: &CStr, buffer: &mut [u8]) -> usize {
 }
 
 /// Waits for the command, ends all processes that it leaves, and records everything for the report.
-/// Returns true if that was all as usual: nobody asked for the end, and no process is left.
+/// Returns true if that was all as usual: nobody asked for the end, and this process has no child.
 ///
 /// # Safety
 ///
@@ -340,7 +349,8 @@ unsafe fn accompany(
         };
         let mut names = ReportBuffer::new();
         let asked = deadline.is_some();
-        let (count, survived) = end_the_rest(leader, ended, asked, waiting, &mut names);
+        let rest = end_the_rest(leader, ended, asked, waiting, &mut names);
+        let (count, survived) = (rest.count, rest.survived);
         // The types of the two differ between systems.
         let microseconds =
             |time: libc::timeval| (time.tv_sec as f64 * 1e6 + time.tv_usec as f64) as u64;
@@ -355,7 +365,7 @@ unsafe fn accompany(
             written[1],
         );
         told.push(names.bytes());
-        !asked && survived == 0
+        !asked && rest.is_gone
     }
 }
 
@@ -400,8 +410,17 @@ unsafe fn length(file: c_int) -> u64 {
     }
 }
 
-/// Ends all processes that the command left. Returns their number, if their end was not requested,
-/// and the number that could not be ended.
+/// Processes that a command left.
+struct Rest {
+    /// Their number; 0 if their end was requested.
+    count: usize,
+    /// The number that could not be ended, as far as known.
+    survived: usize,
+    /// This process has no child, for certain.
+    is_gone: bool,
+}
+
+/// Ends all processes that the command left.
 ///
 /// # Safety
 ///
@@ -412,13 +431,17 @@ unsafe fn end_the_rest(
     asked: bool,
     waiting: &libc::sigset_t,
     names: &mut ReportBuffer,
-) -> (usize, usize) {
+) -> Rest {
     // SAFETY: as for this function.
     unsafe {
         // Processes that are not below this one are in the group, if anywhere.
         if !cfg!(any(target_os = "linux", target_os = "android")) {
             libc::kill(-leader, libc::SIGKILL);
-            return (0, 0);
+            return Rest {
+                count: 0,
+                survived: 0,
+                is_gone: false,
+            };
         }
         let linger = if asked { ended } else { ended + LINGER };
         let mut seen = [0; MOST_COUNTED];
@@ -426,7 +449,11 @@ unsafe fn end_the_rest(
         let mut patience = None;
         loop {
             if let Reaped::NobodyLeft = reap(leader) {
-                return (if asked { 0 } else { count }, 0);
+                return Rest {
+                    count: if asked { 0 } else { count },
+                    survived: 0,
+                    is_gone: true,
+                };
             }
             let time = now();
             if time < linger {
@@ -454,7 +481,11 @@ unsafe fn end_the_rest(
                 libc::kill(-leader, libc::SIGKILL);
             }
             if late || (listed && alive > 0 && killed == 0) {
-                return (count, alive);
+                return Rest {
+                    count,
+                    survived: alive,
+                    is_gone: false,
+                };
             }
             pause(None, waiting, Some(Duration::from_millis(10)));
         }

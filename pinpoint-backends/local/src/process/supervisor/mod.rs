@@ -10,13 +10,14 @@
 //! command as if it had been asked to.
 //!
 //! Outside of Linux there are no subreapers: there the process group of the command is ended, and
-//! processes that left the group are not found.
+//! processes that left the group are not found. A supervisor serves for one command there.
 //!
 //! A supervisor is a fork of this process. Copying the address space, and losing the copy again,
 //! takes a millisecond or more; a benchmark may take 50. So a supervisor stays for the next command
-//! ([`Supervisors`]), unless it was asked to end the last one or could not end all processes. It
-//! can't be another program: no executable of ours is known to exist where this library is part of
-//! a Python process.
+//! ([`Supervisors`]), unless it was asked to end the last one or could not end all processes, or
+//! this process has changed what its children begin with (limits, rights, its cgroup, the files
+//! that programs inherit; see [`Inheritance`]). It can't be another program: no executable of ours
+//! is known to exist where this library is part of a Python process.
 //!
 //! After `fork` in a program with several threads only async-signal-safe calls are allowed until
 //! `exec`, and the supervisor never calls `exec`: it stays a copy. All that it needs is prepared
@@ -29,6 +30,7 @@
 )]
 
 mod child;
+mod inheritance;
 mod messages;
 mod plan;
 mod report;
@@ -48,6 +50,7 @@ use libc::{c_int, pid_t};
 use crate::process::processor_count::ProcessorCount;
 use crate::process::sync::locked;
 use child::Inherited;
+use inheritance::Inheritance;
 use messages::STAYS;
 use plan::{Attributes, SharedPlan};
 use report::Report;
@@ -69,22 +72,28 @@ pub(crate) struct Supervisors {
 impl Supervisors {
     /// Starts a command under an idle supervisor, or under a new one.
     pub(crate) fn start(&self, launch: &Launch, register: &File) -> io::Result<Supervisor> {
+        let inheritance = Inheritance::of_this_thread();
         let idle = locked(&self.idle).take();
-        if let Some(mut idle) = idle {
-            idle.prepare(launch)?;
+        let is_current = |idle: &Supervisor| idle.inheritance == inheritance;
+        if let Some(mut idle) = idle.filter(is_current) {
+            if let Err(error) = idle.prepare(launch) {
+                self.keep(idle);
+                return Err(error);
+            }
             // It may have been killed since its last command.
             if idle.begin(launch, register).is_ok() {
                 return Ok(idle);
             }
         }
-        let mut new = Supervisor::new()?;
+        let mut new = Supervisor::new(inheritance)?;
         new.prepare(launch)?;
         new.begin(launch, register)?;
         Ok(new)
     }
 
     /// Keeps a supervisor for the next command.
-    pub(crate) fn keep(&self, supervisor: Supervisor) {
+    pub(crate) fn keep(&self, mut supervisor: Supervisor) {
+        supervisor.was_idle = true;
         let other = locked(&self.idle).replace(supervisor);
         drop(other);
     }
@@ -99,6 +108,9 @@ pub(crate) struct Supervisor {
     /// The count of its command's instructions, or the reason why there is none; absent if they are
     /// not to be counted.
     pub(crate) count: Option<io::Result<ProcessorCount>>,
+    /// It had a command before this one.
+    was_idle: bool,
+    inheritance: Inheritance,
     socket: UnixStream,
     plan: SharedPlan,
     is_reaped: bool,
@@ -113,7 +125,7 @@ pub(crate) struct Answer {
 }
 
 impl Supervisor {
-    fn new() -> io::Result<Self> {
+    fn new(inheritance: Inheritance) -> io::Result<Self> {
         let plan = SharedPlan::new()?;
         let (socket, other) = UnixStream::pair()?;
         socket.set_nonblocking(true)?;
@@ -150,6 +162,8 @@ impl Supervisor {
             process,
             memory: private_memory(process),
             count: None,
+            was_idle: false,
+            inheritance,
             socket,
             plan,
             is_reaped: false,
@@ -190,7 +204,12 @@ impl Supervisor {
                     return Some(Answer { report, stays });
                 }
                 Err(error) if !is_dead && is_passing(&error) => {}
-                _ => return None,
+                _ => {
+                    // It is dead or dying, unless a copy of this process, as a user's program may
+                    // fork, has shut down the socket of both.
+                    ask_to_end(self.process);
+                    return None;
+                }
             }
             let mut poll = libc::pollfd {
                 fd: self.socket.as_raw_fd(),
@@ -204,8 +223,14 @@ impl Supervisor {
         }
     }
 
+    /// Checks that it was killed while it was idle, or before it began with the command that it was
+    /// then given: another supervisor can start that. Only for one that is gone.
+    pub(crate) fn died_idle(&self) -> bool {
+        self.was_idle && !self.plan.has_begun()
+    }
+
     /// Returns when it is gone. One with a command must be dead, or about to end.
-    pub(crate) fn end(mut self) {
+    pub(crate) fn end(&mut self) {
         self.dismiss();
         end(self.process);
         self.is_reaped = true;
@@ -229,6 +254,17 @@ impl Drop for Supervisor {
         // Giving back its memory takes time, and one that was stopped has to be continued; this may
         // be a thread of the runtime. If there is no other, it stays a dead process.
         let _ = thread::Builder::new().spawn(move || end(process));
+    }
+}
+
+/// Makes a supervisor end its command, and then itself. Only while it is not reaped: its number is
+/// not free for others until then.
+pub(crate) fn ask_to_end(supervisor: pid_t) {
+    // SAFETY: no memory is involved.
+    unsafe {
+        libc::kill(supervisor, libc::SIGTERM);
+        // A stopped process would not notice.
+        libc::kill(supervisor, libc::SIGCONT);
     }
 }
 
@@ -289,5 +325,163 @@ fn has_ended(child: pid_t, options: c_int) -> bool {
             return false;
         }
         true
+    }
+}
+
+#[cfg(test)]
+#[cfg(target_os = "linux")]
+mod tests {
+    use std::fs;
+    use std::process::Command;
+    use std::time::Duration;
+
+    use super::*;
+
+    fn launch(script: &str) -> Launch {
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", script]);
+        Launch {
+            command,
+            stdout: tempfile::tempfile().unwrap(),
+            stderr: tempfile::tempfile().unwrap(),
+            cpus: None,
+            count_instructions: false,
+        }
+    }
+
+    fn start(supervisors: &Supervisors, launch: &Launch) -> Supervisor {
+        let register = tempfile::tempfile().unwrap();
+        supervisors.start(launch, &register).unwrap()
+    }
+
+    /// Runs a script to its end, and keeps its supervisor, whose number is returned.
+    fn run(supervisors: &Supervisors, script: &str) -> pid_t {
+        let supervisor = start(supervisors, &launch(script));
+        let answer = supervisor.wait().unwrap();
+        assert_eq!(answer.report.unwrap().status, 0);
+        assert!(answer.stays);
+        let process = supervisor.process;
+        supervisors.keep(supervisor);
+        process
+    }
+
+    fn signal(process: pid_t, signal: c_int) {
+        // SAFETY: no memory is involved, and the process is a child of this one.
+        assert_eq!(unsafe { libc::kill(process, signal) }, 0);
+    }
+
+    fn until(what: &str, happened: impl Fn() -> bool) {
+        for _ in 0..30_000 {
+            if happened() {
+                return;
+            }
+            #[expect(clippy::disallowed_methods, reason = "no runtime waits for this test")]
+            thread::sleep(Duration::from_millis(2));
+        }
+        panic!("waited for {what}");
+    }
+
+    fn state(process: pid_t) -> Option<char> {
+        let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+        stat.rsplit_once(") ")?.1.chars().next()
+    }
+
+    #[test]
+    fn a_supervisor_is_replaced_when_this_process_has_changed_what_its_children_begin_with() {
+        let supervisors = Supervisors::default();
+        // The niceness of one thread, so that other tests keep theirs.
+        let changed = move || {
+            let one = run(&supervisors, "exit");
+            assert_eq!(run(&supervisors, "exit"), one);
+            // SAFETY: no memory is involved.
+            let nicer = unsafe {
+                let nicer = (libc::getpriority(libc::PRIO_PROCESS, 0) + 1).min(19);
+                assert_eq!(libc::setpriority(libc::PRIO_PROCESS, 0, nicer), 0);
+                nicer
+            };
+            assert_ne!(run(&supervisors, &format!("test $(nice) = {nicer}")), one);
+        };
+        thread::spawn(changed).join().unwrap();
+    }
+
+    #[test]
+    fn a_supervisor_that_was_killed_before_it_saw_a_command_has_not_begun() {
+        let supervisors = Supervisors::default();
+        let one = run(&supervisors, "exit");
+        signal(one, libc::SIGSTOP);
+        until("its stop", || state(one) == Some('T'));
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("file");
+        let script = format!(": > {}", file.display());
+        let mut supervisor = start(&supervisors, &launch(&script));
+        assert_eq!(supervisor.process, one);
+        signal(one, libc::SIGKILL);
+        assert!(supervisor.wait().is_none());
+        supervisor.end();
+        assert!(supervisor.died_idle() && !file.exists());
+        assert_ne!(run(&supervisors, &script), one);
+        assert!(file.exists());
+    }
+
+    #[test]
+    fn a_supervisor_that_was_killed_with_its_command_has_begun() {
+        let supervisors = Supervisors::default();
+        let one = run(&supervisors, "exit");
+        let mut supervisor = start(&supervisors, &launch("kill -KILL $PPID"));
+        assert_eq!(supervisor.process, one);
+        assert!(supervisor.wait().is_none());
+        supervisor.end();
+        assert!(!supervisor.died_idle());
+    }
+
+    #[test]
+    fn a_command_ends_when_a_copy_of_this_process_shuts_down_the_socket() {
+        let supervisors = Supervisors::default();
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("file");
+        let script = format!("echo $$ > {}; sleep 1000", file.display());
+        let mut supervisor = start(&supervisors, &launch(&script));
+        let number = || fs::read_to_string(&file).ok()?.trim().parse().ok();
+        until("the command", || number().is_some());
+        supervisor.socket.shutdown(Shutdown::Both).unwrap();
+        assert!(supervisor.wait().is_none());
+        supervisor.end();
+        assert_eq!(state(number().unwrap()), None);
+        assert_eq!(state(supervisor.process), None);
+    }
+
+    #[test]
+    fn a_supervisor_outlives_the_thread_that_forked_it_and_ends_with_the_last_of_its_handles() {
+        let supervisors = std::sync::Arc::new(Supervisors::default());
+        let on_a_thread = || {
+            let supervisors = std::sync::Arc::clone(&supervisors);
+            thread::spawn(move || run(&supervisors, "exit"))
+                .join()
+                .unwrap()
+        };
+        let one = on_a_thread();
+        assert_eq!(on_a_thread(), one);
+        drop(supervisors);
+        until("its end", || state(one).is_none());
+    }
+
+    #[test]
+    fn a_command_that_can_not_start_leaves_the_supervisor_for_the_next() {
+        let supervisors = Supervisors::default();
+        let one = run(&supervisors, "exit");
+        let register = tempfile::tempfile().unwrap();
+        let mut missing = launch("exit");
+        missing.command = Command::new("pinpoint-no-such-program");
+        assert!(supervisors.start(&missing, &register).is_err());
+        // Found by the kernel only.
+        missing.command = Command::new("/pinpoint/no/such/program");
+        let supervisor = start(&supervisors, &missing);
+        let answer = supervisor.wait().unwrap();
+        assert_eq!(
+            answer.report.unwrap_err().raw_os_error(),
+            Some(libc::ENOENT)
+        );
+        supervisors.keep(supervisor);
+        assert_eq!(run(&supervisors, "exit"), one);
     }
 }

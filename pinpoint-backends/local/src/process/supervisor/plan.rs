@@ -14,6 +14,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::ptr::{self, NonNull};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use libc::{c_char, c_int};
 
@@ -46,6 +47,8 @@ pub(super) struct Plan {
     pub(super) environment: *const *mut c_char,
     #[cfg(any(target_os = "linux", target_os = "android"))]
     pub(super) cpus: Option<libc::cpu_set_t>,
+    /// Set by the supervisor before it does anything for the command.
+    pub(super) has_begun: AtomicBool,
     /// Written by the supervisor.
     pub(super) report: ReportBuffer,
 }
@@ -95,10 +98,7 @@ impl SharedPlan {
         let directory = command.get_current_dir();
         let program = find(command.get_program(), directory, &environment)?;
         // An idle supervisor is elsewhere.
-        let directory = match directory {
-            Some(directory) => directory.to_owned(),
-            None => std::env::current_dir()?,
-        };
+        let directory = std::path::absolute(directory.unwrap_or(Path::new(".")))?;
         let mut memory = Remaining {
             next: self.pointer().cast(),
             length: PLAN_LENGTH,
@@ -127,6 +127,7 @@ impl SharedPlan {
             environment: memory.list(&variables)?,
             #[cfg(any(target_os = "linux", target_os = "android"))]
             cpus: launch.cpus.as_ref().map(CpuList::set),
+            has_begun: AtomicBool::new(false),
             report: ReportBuffer::new(),
         };
         // SAFETY: the memory is longer than a plan and begins with a page, and nothing else uses it
@@ -135,6 +136,12 @@ impl SharedPlan {
             self.pointer().write(plan);
         }
         Ok(())
+    }
+
+    /// Checks that the supervisor has begun with the command.
+    pub(super) fn has_begun(&self) -> bool {
+        // SAFETY: a plan was written, and both processes only use this as an atomic value.
+        unsafe { &(*self.pointer()).has_begun }.load(Ordering::Relaxed)
     }
 
     /// The report of a supervisor that is idle again, or has ended.
