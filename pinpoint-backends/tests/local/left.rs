@@ -306,9 +306,9 @@ async fn a_supervisor_killed_at_any_time_costs_a_run_at_most() {
     let commit = world.combined(&first);
     let mut lost = 0;
     for round in 0..40 {
-        let report = run(&executor, 1, &commit, 2 * round).await;
+        let report = run(&executor, u64::from(2 * round), &commit, 2 * round).await;
         let supervisor = report.charts["v"].values[0].to_string();
-        let request = request(2, &commit, 2 * round + 1);
+        let request = request(u64::from(2 * round + 1), &commit, 2 * round + 1);
         let kill = async {
             tokio::time::sleep(std::time::Duration::from_micros(300 * u64::from(round))).await;
             let kill = Command::new("kill").args(["-KILL", &supervisor]).spawn();
