@@ -11,11 +11,9 @@
 use std::fs::File;
 use std::io;
 use std::mem;
-use std::os::unix::fs::FileExt;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread;
 use std::time::{Duration, Instant};
 
 use pinpoint_core::{Key, Usage};
@@ -311,6 +309,9 @@ impl Processes {
         if answer.as_ref().is_some_and(|answer| answer.stays) && !was_asked {
             self.supervisors.keep(supervisor);
         } else {
+            if answer.is_none() {
+                supervisor.kill_session();
+            }
             supervisor.end();
             if answer.is_none() && supervisor.died_idle() {
                 return self.lead(launch, register);
@@ -342,16 +343,6 @@ impl Processes {
             }
             Some(Err(error)) => Err(NotRun::Spawn(error)),
             None => {
-                let mut record = vec![0; 4096];
-                let length = register.read_at(&mut record, 0).unwrap_or(0);
-                let leftover = Leftover::on(&String::from_utf8_lossy(&record[..length]));
-                #[expect(
-                    clippy::disallowed_methods,
-                    reason = "this is the thread that waits for the child"
-                )]
-                while leftover.end() {
-                    thread::sleep(Duration::from_millis(1));
-                }
                 let program = launch.command.get_program().to_string_lossy().into_owned();
                 let killed = Interrupted::SupervisorKilled { program };
                 Err(NotRun::Interrupted(killed))

@@ -44,6 +44,7 @@ use std::os::unix::net::UnixStream;
 use std::ptr;
 use std::sync::Mutex;
 use std::thread;
+use std::time::{Duration, Instant};
 
 use libc::{c_int, pid_t};
 
@@ -229,6 +230,34 @@ impl Supervisor {
         self.was_idle && !self.plan.has_begun()
     }
 
+    /// Kills the processes of one that was killed, as far as they are in its session: the command may
+    /// have been started and not be on record. The session's number is not free for others until
+    /// the supervisor is reaped.
+    pub(crate) fn kill_session(&self) {
+        /// The longest time for killed processes to disappear. One that hangs in the kernel must
+        /// not hang us.
+        const DEATH_TIMEOUT: Duration = Duration::from_secs(10);
+        while !has_ended(self.process, 0) {}
+        let began = Instant::now();
+        while began.elapsed() < DEATH_TIMEOUT {
+            let members = members(self.process);
+            for member in &members {
+                // SAFETY: no memory is involved.
+                unsafe {
+                    libc::kill(*member, libc::SIGKILL);
+                }
+            }
+            if members.is_empty() {
+                return;
+            }
+            #[expect(
+                clippy::disallowed_methods,
+                reason = "this is the thread that waits for the command"
+            )]
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+
     /// Returns when it is gone. One with a command must be dead, or about to end.
     pub(crate) fn end(&mut self) {
         self.dismiss();
@@ -266,6 +295,24 @@ pub(crate) fn ask_to_end(supervisor: pid_t) {
         // A stopped process would not notice.
         libc::kill(supervisor, libc::SIGCONT);
     }
+}
+
+/// The living processes of a session whose leader is dead. None where the system does not list
+/// processes.
+fn members(session: pid_t) -> Vec<pid_t> {
+    let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let processes = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    let is_member = |process: &pid_t| {
+        let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+        // The name in parentheses may hold anything. State, parent, group and session follow.
+        let fields = stat.rsplit_once(") ").map_or("", |(_, fields)| fields);
+        let mut fields = fields.split(' ');
+        let is_alive = fields
+            .next()
+            .is_some_and(|state| !matches!(state, "Z" | "X"));
+        is_alive && fields.nth(2).and_then(|field| field.parse().ok()) == Some(session)
+    };
+    processes.filter(is_member).collect()
 }
 
 /// Checks for errors after which the same can be tried again.
@@ -333,7 +380,6 @@ fn has_ended(child: pid_t, options: c_int) -> bool {
 mod tests {
     use std::fs;
     use std::process::Command;
-    use std::time::Duration;
 
     use super::*;
 
@@ -424,12 +470,24 @@ mod tests {
     }
 
     #[test]
-    fn a_supervisor_that_was_killed_with_its_command_has_begun() {
+    fn the_session_of_a_supervisor_that_was_killed_with_a_command_ends() {
         let supervisors = Supervisors::default();
         let one = run(&supervisors, "exit");
-        let mut supervisor = start(&supervisors, &launch("kill -KILL $PPID"));
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("file");
+        let script = format!(
+            "sleep 1000 & echo $$ $! > {}; kill -KILL $PPID; sleep 1000",
+            file.display()
+        );
+        let mut supervisor = start(&supervisors, &launch(&script));
         assert_eq!(supervisor.process, one);
         assert!(supervisor.wait().is_none());
+        supervisor.kill_session();
+        let processes = fs::read_to_string(file).unwrap();
+        for process in processes.split_whitespace() {
+            let state = state(process.parse().unwrap());
+            assert!(matches!(state, None | Some('Z' | 'X')), "{state:?}");
+        }
         supervisor.end();
         assert!(!supervisor.died_idle());
     }
