@@ -8,7 +8,8 @@
 //! their sum: the wall time of each benchmark process, warm-ups included, as the executor traces
 //! it, and the duration of each build, from its checkout until its files are on the disk. There is
 //! no build command, so that is the least a build can take. The rest is the engine's own: the
-//! supervisor of each process, from its fork to its end, the journal, and everything in between.
+//! start and the end of each process by its supervisor, the supervisor's fork, the journal, and
+//! everything in between.
 //!
 //! `cargo bench -p pinpoint-benches --bench engine_overhead`
 

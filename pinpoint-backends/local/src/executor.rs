@@ -26,7 +26,7 @@ use crate::git::local_clones::LocalClones;
 use crate::git::mirrors::Mirrors;
 use crate::git::repository::Repository;
 use crate::git::workspace::Workspace;
-use crate::process::child::{CancelGuard, Processes};
+use crate::process::child::{CancelGuard, Processes, Supervisors};
 use crate::process::environment::Environment;
 use crate::process::files;
 use crate::process::machine_lock::MachineLock;
@@ -57,6 +57,7 @@ pub struct LocalExecutor {
     pub(super) builds: Arc<Builds>,
     pub(super) runner: Runner,
     works: Mutex<HashMap<Key, Arc<Processes>>>,
+    supervisors: Arc<Supervisors>,
     /// The bot that traces name.
     bot: Option<Arc<str>>,
 }
@@ -147,6 +148,7 @@ impl LocalExecutor {
             runner: Runner::open(config, environment, job_dir, of, machine, user_trees)?,
             builds,
             works: Mutex::default(),
+            supervisors: Arc::default(),
             bot: None,
         })
     }
@@ -288,7 +290,8 @@ impl LocalExecutor {
     }
 
     pub(super) fn begin(&self, key: &Key) -> CancelGuard {
-        let processes = Processes::new(key.clone(), self.bot.clone());
+        let supervisors = Arc::clone(&self.supervisors);
+        let processes = Processes::new(key.clone(), self.bot.clone(), supervisors);
         let mut works = locked(&self.works);
         works.retain(|_, processes| !processes.is_over());
         works.insert(key.clone(), Arc::clone(&processes));

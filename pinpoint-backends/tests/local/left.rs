@@ -4,9 +4,10 @@
 use std::fs;
 use std::process::Command;
 
-use pinpoint_backends::local::{output_tails, run_warnings};
+use pinpoint_backends::local::{LocalExecutor, output_tails, run_warnings};
+use pinpoint_core::InProcess;
 
-use crate::world::{World, lives, run};
+use crate::world::{World, lives, request, run, until};
 
 #[tokio::test]
 async fn what_leaves_the_session_is_ended_named_and_heard_by_no_later_run() {
@@ -121,4 +122,216 @@ async fn a_benchmark_that_stops_its_parent_is_waited_for_no_longer_than_it_lasts
     let executor = world.open(world.config(&first, script), "job");
     let report = run(&executor, 1, &world.combined(&first), 0).await;
     assert_eq!(report.charts["v"].values, [1.0]);
+}
+
+#[tokio::test]
+async fn runs_share_a_supervisor_that_ends_with_their_executor() {
+    let world = World::new();
+    let first = world.commit("file", "1");
+    let executor = world.open(world.config(&first, "echo v: $PPID x"), "job");
+    let commit = world.combined(&first);
+    let supervisor = async |index| {
+        let report = run(&executor, u64::from(index), &commit, index).await;
+        assert_eq!(report.failure, None);
+        report.charts["v"].values[0]
+    };
+    let stat = |process: f64| fs::read_to_string(format!("/proc/{process}/stat"));
+    let one = supervisor(0).await;
+    assert_eq!(supervisor(1).await, one);
+    // Who finds it on record would wait for its end.
+    let records = fs::read_dir(world.location("job").machine_dir).unwrap();
+    let records = records.map(|entry| entry.unwrap().path());
+    let records = (records.into_iter()).find(|path| path.is_dir()).unwrap();
+    assert_eq!(fs::read_to_string(records.join("run")).unwrap(), "");
+
+    let killed = Command::new("kill")
+        .args(["-KILL", &one.to_string()])
+        .status()
+        .unwrap();
+    assert!(killed.success());
+    until("its death", || stat(one).unwrap().contains(") Z ")).await;
+    let other = supervisor(2).await;
+    assert_ne!(other, one);
+    assert!(stat(other).is_ok());
+    drop(executor);
+    until("the end of the supervisor", || stat(other).is_err()).await;
+}
+
+#[tokio::test]
+async fn a_run_begins_as_if_there_had_been_none_before_it() {
+    let world = World::new();
+    let first = world.commit("file", "1");
+    let script = "ls /proc/self/fd | wc -l > ROOT/files.$PINPOINT_RUN
+        umask >> ROOT/files.$PINPOINT_RUN; pwd >> ROOT/files.$PINPOINT_RUN
+        grep -E '^(Sig[^Q]|Cpus_allowed)' /proc/self/status >> ROOT/files.$PINPOINT_RUN
+        echo v: 1 x";
+    let script = script.replace("ROOT", world.path("").to_str().unwrap());
+    let executor = world.open(world.config(&first, &script), "job");
+    for index in 0..3 {
+        let report = run(&executor, u64::from(index), &world.combined(&first), index).await;
+        assert_eq!(report.failure, None);
+    }
+    let state = |index: u32| fs::read_to_string(world.path(&format!("files.{index}"))).unwrap();
+    assert_eq!(state(0), state(1));
+    assert_eq!(state(0), state(2));
+}
+
+/// The open files of a process beyond the standard streams that programs inherit from it.
+fn passed_on(process: u32) -> Vec<u32> {
+    let numbers = fs::read_dir(format!("/proc/{process}/fdinfo")).unwrap();
+    let numbers = numbers.map(|entry| entry.unwrap().file_name());
+    let numbers = numbers.map(|name| name.to_str().unwrap().parse().unwrap());
+    let is_passed_on = |number: &u32| {
+        let info = fs::read_to_string(format!("/proc/{process}/fdinfo/{number}"));
+        // One that was closed meanwhile is none of those that this program was started with.
+        let info = info.unwrap_or_default();
+        let flags = info.lines().find_map(|line| line.strip_prefix("flags:"));
+        let flags = flags.map(|flags| u32::from_str_radix(flags.trim(), 8).unwrap());
+        *number > 2 && flags.is_some_and(|flags| flags & 0o2_000_000 == 0)
+    };
+    let mut numbers: Vec<u32> = numbers.filter(is_passed_on).collect();
+    numbers.sort_unstable();
+    numbers
+}
+
+#[tokio::test]
+async fn runs_side_by_side_inherit_no_file_of_each_other_or_of_their_executors() {
+    let world = World::new();
+    let first = world.commit("file", "1");
+    // The shell has the directory open while it lists it.
+    let script = "cd /proc/$$/fd; for n in *; do test ! -e $n || files=\"$files $n\"; done
+        echo $files > ROOT/files.$NAME.$PINPOINT_RUN
+        readlink 1 2 > ROOT/outputs.$NAME.$PINPOINT_RUN; echo v: 1 x";
+    let script = script.replace("ROOT", world.path("").to_str().unwrap());
+    let open = |name: &str| {
+        let config = world.config(&first, &script.replace("$NAME", name));
+        let mut location = world.location(name);
+        // Of machines that know nothing of each other, so that both run at a time.
+        location.machine_dir = world.path(&format!("machine.{name}"));
+        LocalExecutor::open(config, location, name).unwrap()
+    };
+    let (one, other) = (open("one"), open("other"));
+    let commit = world.combined(&first);
+    for index in 0..10 {
+        let action = u64::from(index);
+        let reports = tokio::join!(
+            run(&one, action, &commit, index),
+            run(&other, action, &commit, index),
+        );
+        assert_eq!((reports.0.failure, reports.1.failure), (None, None));
+    }
+    let passed_on = passed_on(std::process::id());
+    for name in ["one", "other"] {
+        for index in 0..10 {
+            let read = |what: &str| {
+                fs::read_to_string(world.path(&format!("{what}.{name}.{index}"))).unwrap()
+            };
+            let mut files: Vec<u32> = (read("files").split_whitespace())
+                .map(|number| number.parse().unwrap())
+                .collect();
+            files.retain(|number| *number > 2);
+            files.sort_unstable();
+            assert_eq!(files, passed_on, "{name} {index}");
+            assert!(
+                read("outputs").contains(&format!("jobs/{name}/")),
+                "{}",
+                read("outputs")
+            );
+        }
+    }
+}
+
+/// The number of a supervisor's open files, its memory in KiB, and its children.
+fn held(supervisor: u32) -> (usize, u64, String) {
+    let files = fs::read_dir(format!("/proc/{supervisor}/fd"))
+        .unwrap()
+        .count();
+    let status = fs::read_to_string(format!("/proc/{supervisor}/status")).unwrap();
+    let kibibytes = |name: &str| {
+        let line = status.lines().find_map(|line| line.strip_prefix(name));
+        let number = line.unwrap().split_whitespace().next().unwrap();
+        number.parse::<u64>().unwrap()
+    };
+    let children = format!("/proc/{supervisor}/task/{supervisor}/children");
+    let memory = kibibytes("VmRSS:");
+    (
+        files,
+        memory,
+        fs::read_to_string(children).unwrap_or_default(),
+    )
+}
+
+#[tokio::test]
+async fn three_hundred_runs_leave_no_process_file_or_memory_to_their_supervisor() {
+    let world = World::new();
+    let first = world.commit("file", "1");
+    // Every third one leaves a process in its group, every fifth one in another session.
+    let script = "echo v: $PPID x; test $((PINPOINT_RUN % 3)) != 0 || sleep 1000 &
+        test $((PINPOINT_RUN % 5)) != 0 || setsid sleep 1000 &";
+    let executor = world.open(world.config(&first, script), "job");
+    let commit = world.combined(&first);
+    let mut after_ten = None;
+    let mut supervisor = None;
+    for index in 0..300 {
+        let report = run(&executor, u64::from(index), &commit, index).await;
+        assert_eq!(report.failure, None);
+        let process = report.charts["v"].values[0] as u32;
+        assert_eq!(*supervisor.get_or_insert(process), process);
+        if index == 10 {
+            after_ten = Some(held(process));
+        }
+    }
+    let process = supervisor.unwrap();
+    let (files, memory, children) = held(process);
+    let (files_before, memory_before, _) = after_ten.unwrap();
+    assert_eq!((files, &*children), (files_before, ""));
+    assert!(
+        memory <= memory_before + 512,
+        "{memory_before} KiB, then {memory} KiB"
+    );
+    // The socket, three times nothing, and what every program inherits here.
+    assert_eq!(files, 4 + passed_on(std::process::id()).len());
+    drop(executor);
+    let gone = || !std::path::Path::new(&format!("/proc/{process}")).exists();
+    until("the end of the supervisor", gone).await;
+}
+
+#[tokio::test]
+async fn a_supervisor_killed_at_any_time_costs_a_run_at_most() {
+    let world = World::new();
+    let first = world.commit("file", "1");
+    let script = "echo $$ > ROOT/leader.$PINPOINT_RUN; sleep 0.005; echo v: $PPID x";
+    let script = script.replace("ROOT", world.path("").to_str().unwrap());
+    let executor = world.open(world.config(&first, &script), "job");
+    let commit = world.combined(&first);
+    let mut lost = 0;
+    for round in 0..40 {
+        let report = run(&executor, u64::from(2 * round), &commit, 2 * round).await;
+        let supervisor = report.charts["v"].values[0].to_string();
+        let request = request(u64::from(2 * round + 1), &commit, 2 * round + 1);
+        let kill = async {
+            tokio::time::sleep(std::time::Duration::from_micros(300 * u64::from(round))).await;
+            let kill = Command::new("kill").args(["-KILL", &supervisor]).spawn();
+            tokio::task::spawn_blocking(move || kill.unwrap().wait().unwrap())
+                .await
+                .unwrap()
+        };
+        let (ran, _) = tokio::join!(executor.run(&request), kill);
+        match ran {
+            Ok(report) => assert_eq!(report.failure, None),
+            Err(error) => {
+                let error = format!("{error:?}");
+                assert!(
+                    error.contains("its supervising process was killed"),
+                    "{error}"
+                );
+                lost += 1;
+            }
+        }
+        let leader = world.path(&format!("leader.{}", 2 * round + 1));
+        // Empty if the shell was killed before it wrote.
+        let is_known = fs::read_to_string(&leader).is_ok_and(|number| !number.is_empty());
+        assert!(!is_known || !lives(&leader));
+    }
+    println!("{lost} of 40 runs were lost");
 }

@@ -90,6 +90,9 @@ async fn other_process() {
     } else {
         run(&executor, 1, &good, 0).await;
     }
+    if what == "idle" {
+        std::future::pending::<()>().await;
+    }
 }
 
 fn in_other_process(world: &World, config: &LocalConfig, what: &str) -> Child {
@@ -188,6 +191,27 @@ async fn what_was_left_by_a_process_killed_with_its_supervisor_is_ended_by_the_n
             .status()
             .unwrap();
     }
+}
+
+#[tokio::test]
+#[cfg(target_os = "linux")]
+async fn an_idle_supervisor_ends_with_the_process_that_was_killed() {
+    let world = World::new();
+    let first = world.commit("file", "1");
+    let file = world.path("supervisor");
+    let script = format!("echo $PPID > {}; echo v: 1 x", file.display());
+    let config = world.config(&first, &script);
+    let mut process = in_other_process(&world, &config, "idle");
+    until("the end of its run", || {
+        let number = fs::read_to_string(&file).unwrap_or_default();
+        let directory = fs::read_link(format!("/proc/{}/cwd", number.trim()));
+        directory.is_ok_and(|directory| directory == Path::new("/"))
+    })
+    .await;
+    assert!(lives(&file));
+    process.kill().unwrap();
+    process.wait().unwrap();
+    until("the end of its supervisor", || !lives(&file)).await;
 }
 
 #[tokio::test]

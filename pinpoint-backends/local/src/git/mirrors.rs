@@ -533,7 +533,7 @@ impl Mirror {
             job: "mirror".into(),
             action: 0,
         };
-        let CancelGuard(processes) = &CancelGuard(Processes::new(key, None));
+        let CancelGuard(processes) = &CancelGuard(Processes::new(key, None, Arc::default()));
         let holds = (Arc::clone(machine), lock);
         let ended = child::execute(processes, launch, Some(GIT_TIMEOUT), register, holds).await;
         let ended = ended.map_err(|error| match error {

@@ -11,19 +11,16 @@
 use std::fs::File;
 use std::io;
 use std::mem;
-use std::os::unix::fs::FileExt;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread;
 use std::time::{Duration, Instant};
 
 use pinpoint_core::{Key, Usage};
 use tokio::sync::watch;
 
-use crate::process::processor_count::ProcessorCount;
-pub(crate) use crate::process::supervisor::{Launch, LeftoverProcesses};
-use crate::process::supervisor::{Plan, Supervisor};
+use crate::process::supervisor::{self, Answer, Supervisor};
+pub(crate) use crate::process::supervisor::{Launch, LeftoverProcesses, Supervisors};
 
 /// The interval at which a child's output is measured.
 const WATCH: Duration = Duration::from_millis(100);
@@ -40,10 +37,10 @@ pub(crate) struct Ended {
     /// The limit for which it was ended.
     pub(crate) beyond: Option<ExceededLimit>,
     /// Wall time includes creating the process, some tenths of a millisecond.
-    ///
-    /// On Linux the peak of memory begins at the memory that the new process shares with this one,
-    /// before it becomes another program: the private memory of this process is a lower bound.
     pub(crate) usage: Usage,
+    /// The private memory of its supervisor, in bytes; 0 where the system does not say. On Linux
+    /// the peak of memory begins there: a new process shares it before it becomes another program.
+    pub(crate) supervisor_memory: u64,
     /// The reason why its instructions were not counted, if requested.
     pub(crate) uncounted: Option<io::Error>,
     /// The processes that it left, which were ended after it.
@@ -120,14 +117,16 @@ pub(crate) async fn execute<H: Send + 'static>(
     holds: H,
 ) -> Result<Ended, NotRun> {
     let files = [&launch.stdout, &launch.stderr].map(File::try_clone);
+    // A request for the end of an earlier child may have come too late.
+    processes.state().asked = false;
     // The kernel reports a child's end to a thread that waits for it, at once
     // and on every system; this one does nothing else.
     let mut waiter = tokio::task::spawn_blocking({
         let processes = Arc::clone(processes);
         let living = processes.living.subscribe();
         move || {
-            let ended = processes.lead(launch, register);
-            drop((holds, living));
+            let ended = processes.lead(&launch, &register);
+            drop((launch, register, holds, living));
             ended
         }
     });
@@ -181,25 +180,39 @@ pub(crate) async fn execute<H: Send + 'static>(
 pub(crate) struct Processes {
     key: Key,
     bot: Option<Arc<str>>,
+    supervisors: Arc<Supervisors>,
     state: Mutex<State>,
     canceled: watch::Sender<bool>,
     /// Each living child has a receiver.
     living: watch::Sender<()>,
 }
 
+/// A command that has ended, or whose supervisor was killed.
+struct Supervised {
+    /// The time before its start.
+    started: Instant,
+    supervisor: Supervisor,
+    answer: Option<Answer>,
+    /// The supervisor was asked to end it.
+    was_asked: bool,
+}
+
 #[derive(Default)]
 struct State {
-    /// The supervisor of the child, from its start until its number is free for others.
+    /// The supervisor of the child, from the child's start to its end.
     supervisor: Option<libc::pid_t>,
+    /// The child is to end, even if it has not started.
+    asked: bool,
     /// No further child may start.
     canceled: bool,
 }
 
 impl Processes {
-    pub(crate) fn new(key: Key, bot: Option<Arc<str>>) -> Arc<Self> {
+    pub(crate) fn new(key: Key, bot: Option<Arc<str>>, supervisors: Arc<Supervisors>) -> Arc<Self> {
         Arc::new(Self {
             key,
             bot,
+            supervisors,
             state: Mutex::default(),
             canceled: watch::Sender::new(false),
             living: watch::Sender::new(()),
@@ -252,29 +265,59 @@ impl Processes {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Starts a child and stays with it to its end.
-    ///
-    /// The thread that calls this must live as long as the child: the kernel notifies a
-    /// supervisor when the thread that started it ends.
-    fn lead(&self, launch: Launch, register: File) -> Result<Ended, NotRun> {
-        let program = launch.command.get_program().to_string_lossy().into_owned();
-        let count = launch.count_instructions.then(ProcessorCount::open);
-        let plan = Plan::new(launch, &register).map_err(NotRun::Spawn)?;
+    /// Runs a command under a supervisor. Returns the time at which it was started, too.
+    fn supervise(&self, launch: &Launch, register: &File) -> Result<Supervised, NotRun> {
         // Held while the child is started, so that a cancel finds its number.
         let mut state = self.state();
         if state.canceled {
             return Err(NotRun::Interrupted(Interrupted::Canceled));
         }
         let started = Instant::now();
-        let supervisor = Supervisor::start(plan).map_err(NotRun::Spawn)?;
+        let supervisors = &self.supervisors;
+        let supervisor = supervisors.start(launch, register).map_err(NotRun::Spawn)?;
         state.supervisor = Some(supervisor.process);
+        if state.asked {
+            supervisor::ask_to_end(supervisor.process);
+        }
         drop(state);
 
-        wait_for_end(supervisor.process);
-        // The dead process still keeps its number, so no other process is signaled by it.
-        self.state().supervisor = None;
-        reap(supervisor.process);
-        match supervisor.report() {
+        let answer = supervisor.wait();
+        // Its number is not free for others before it is reaped, so no other process is signaled by
+        // it.
+        let mut state = self.state();
+        state.supervisor = None;
+        let was_asked = state.asked;
+        drop(state);
+        Ok(Supervised {
+            started,
+            supervisor,
+            answer,
+            was_asked,
+        })
+    }
+
+    /// Starts a child and stays with it to its end.
+    fn lead(&self, launch: &Launch, register: &File) -> Result<Ended, NotRun> {
+        let Supervised {
+            started,
+            mut supervisor,
+            answer,
+            was_asked,
+        } = self.supervise(launch, register)?;
+        let (count, supervisor_memory) = (supervisor.count.take(), supervisor.memory);
+        // It may have heard of the request only after the end of the child.
+        if answer.as_ref().is_some_and(|answer| answer.stays) && !was_asked {
+            self.supervisors.keep(supervisor);
+        } else {
+            if answer.is_none() {
+                supervisor.kill_session();
+            }
+            supervisor.end();
+            if answer.is_none() && supervisor.died_idle() {
+                return self.lead(launch, register);
+            }
+        }
+        match answer.map(|answer| answer.report) {
             Some(Ok(report)) => {
                 let count = count.map(|count| count?.read()).transpose();
                 let (instructions, uncounted) = match count {
@@ -292,6 +335,7 @@ impl Processes {
                         peak_memory: report.peak_memory * MEMORY_UNIT,
                         instructions,
                     },
+                    supervisor_memory,
                     uncounted,
                     left: report.left,
                     written: report.written,
@@ -299,16 +343,7 @@ impl Processes {
             }
             Some(Err(error)) => Err(NotRun::Spawn(error)),
             None => {
-                let mut record = vec![0; 4096];
-                let length = register.read_at(&mut record, 0).unwrap_or(0);
-                let leftover = Leftover::on(&String::from_utf8_lossy(&record[..length]));
-                #[expect(
-                    clippy::disallowed_methods,
-                    reason = "this is the thread that waits for the child"
-                )]
-                while leftover.end() {
-                    thread::sleep(Duration::from_millis(1));
-                }
+                let program = launch.command.get_program().to_string_lossy().into_owned();
                 let killed = Interrupted::SupervisorKilled { program };
                 Err(NotRun::Interrupted(killed))
             }
@@ -317,15 +352,11 @@ impl Processes {
 
     /// Asks the child to end; its supervisor ends it after a grace period.
     fn end(&self) {
-        let state = self.state();
+        let mut state = self.state();
+        state.asked = true;
         if let Some(supervisor) = state.supervisor {
-            // SAFETY: no memory is involved, and the number is not free for others
-            // while it is in the state.
-            unsafe {
-                libc::kill(supervisor, libc::SIGTERM);
-                // A stopped process would not notice.
-                libc::kill(supervisor, libc::SIGCONT);
-            }
+            // The number is not free for others while it is in the state.
+            supervisor::ask_to_end(supervisor);
         }
     }
 }
@@ -346,16 +377,6 @@ const MEMORY_UNIT: u64 = if cfg!(target_vendor = "apple") {
     1024
 };
 
-/// The private memory of this process, in bytes; 0 where the system does not say.
-pub(crate) fn own_memory() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status
-        .lines()
-        .find_map(|line| line.strip_prefix("RssAnon:"));
-    let number = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
-    number.unwrap_or(0) * 1024
-}
-
 /// Returns true if this process ignores the closing of its terminal, as `nohup` makes it.
 pub fn ignores_hangup() -> bool {
     // SAFETY: an all-zero sigaction is a valid one to be written to, and nothing is
@@ -364,46 +385,6 @@ pub fn ignores_hangup() -> bool {
         let mut action: libc::sigaction = mem::zeroed();
         libc::sigaction(libc::SIGHUP, std::ptr::null(), &raw mut action) == 0
             && action.sa_sigaction == libc::SIG_IGN
-    }
-}
-
-/// Returns when the child has ended, and leaves it for [`reap`]. A supervisor that was stopped, as
-/// by a benchmark that stops its parent, is continued.
-fn wait_for_end(child: libc::pid_t) {
-    loop {
-        // SAFETY: an all-zero siginfo_t is a valid one to be written to, and the number is
-        // that of a child which is not reaped.
-        let result = unsafe {
-            let mut information: libc::siginfo_t = mem::zeroed();
-            let wait = |information: &mut libc::siginfo_t, options| {
-                let child = child.cast_unsigned();
-                libc::waitid(libc::P_PID, child, information, options)
-            };
-            let options = libc::WEXITED | libc::WSTOPPED | libc::WNOWAIT;
-            let result = wait(&mut information, options);
-            if result == 0 && information.si_code == libc::CLD_STOPPED {
-                // It is reported once.
-                wait(&mut information, libc::WSTOPPED | libc::WNOHANG);
-                libc::kill(child, libc::SIGCONT);
-                continue;
-            }
-            result
-        };
-        // Where something else waits for all children of this process, the child is
-        // already gone.
-        if result == 0 || io::Error::last_os_error().kind() != io::ErrorKind::Interrupted {
-            return;
-        }
-    }
-}
-
-fn reap(child: libc::pid_t) {
-    loop {
-        // SAFETY: the status pointer is null, so nothing is written.
-        let reaped = unsafe { libc::waitpid(child, std::ptr::null_mut(), 0) };
-        if reaped == child || io::Error::last_os_error().kind() != io::ErrorKind::Interrupted {
-            return;
-        }
     }
 }
 
@@ -488,6 +469,43 @@ impl Identity {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn launch(script: &str) -> (Launch, File) {
+        let mut command = std::process::Command::new("/bin/sh");
+        command.args(["-c", script]);
+        let launch = Launch {
+            command,
+            stdout: tempfile::tempfile().unwrap(),
+            stderr: tempfile::tempfile().unwrap(),
+            cpus: None,
+            count_instructions: false,
+        };
+        (launch, tempfile::tempfile().unwrap())
+    }
+
+    fn processes(supervisors: &Arc<Supervisors>) -> Arc<Processes> {
+        let key = Key {
+            job: "job".into(),
+            action: 1,
+        };
+        Processes::new(key, None, Arc::clone(supervisors))
+    }
+
+    #[tokio::test]
+    async fn a_child_whose_time_is_over_before_it_starts_ends_all_the_same() {
+        let processes = processes(&Arc::default());
+        for _ in 0..20 {
+            let (launch, register) = launch("sleep 1000");
+            let limit = Some(Duration::ZERO);
+            let ended = execute(&processes, launch, limit, register, ()).await;
+            let limit = ExceededLimit::Timeout(Duration::ZERO);
+            assert_eq!(ended.unwrap().beyond, Some(limit));
+            // The next one is not asked to end.
+            let (launch, register) = self::launch("exit 3");
+            let ended = execute(&processes, launch, None, register, ()).await;
+            assert_eq!(ended.unwrap().status.code(), Some(3));
+        }
+    }
 
     #[test]
     fn a_name_may_hold_blanks_and_parentheses() {

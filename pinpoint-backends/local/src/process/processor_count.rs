@@ -1,6 +1,6 @@
 //! The processor's own count of instructions; see perf_event_open(2).
 //!
-//! It is opened by the thread that starts the supervisor, and passes on to all that it starts
+//! It is opened for the supervisor before it starts the command, and passes on to all that it starts
 //! (`inherit`). It begins where one of them becomes the command (`enable_on_exec`), and ends with
 //! the last of them.
 
@@ -8,17 +8,18 @@ use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 
-/// A count of the processor: of all that this thread starts from now on.
+/// A count of the processor: of all that a process starts from now on.
 pub(crate) struct ProcessorCount {
     /// One for each kind of core.
     files: Vec<File>,
 }
 
 impl ProcessorCount {
-    pub(crate) fn open() -> io::Result<Self> {
+    /// Opens the count of what a process of one thread starts; 0 is the calling thread.
+    pub(crate) fn open(process: libc::pid_t) -> io::Result<Self> {
         let files = kinds_of_cores(Path::new("/sys/bus/event_source/devices"))
             .into_iter()
-            .map(perf::open_instructions)
+            .map(|kind| perf::open_instructions(process, kind))
             .collect::<io::Result<_>>()?;
         Ok(Self { files })
     }
@@ -84,13 +85,13 @@ mod perf {
     use perf_event_open_sys::perf_event_open;
 
     /// Counts instructions on one kind of core.
-    pub(crate) fn open_instructions(kind: u64) -> io::Result<File> {
+    pub(crate) fn open_instructions(process: libc::pid_t, kind: u64) -> io::Result<File> {
         let event = u64::from(PERF_COUNT_HW_INSTRUCTIONS) | kind << PERF_PMU_TYPE_SHIFT;
-        open(PERF_TYPE_HARDWARE, event)
+        open(process, PERF_TYPE_HARDWARE, event)
     }
 
-    /// Counts in the processes that this thread starts, from `exec` on, and outside of the kernel.
-    pub(crate) fn open(class: u32, event: u64) -> io::Result<File> {
+    /// Counts in the processes that this one starts, from `exec` on, and outside of the kernel.
+    pub(crate) fn open(process: libc::pid_t, class: u32, event: u64) -> io::Result<File> {
         let format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
         let mut attributes = perf_event_attr {
             size: size_of::<perf_event_attr>() as u32,
@@ -107,7 +108,13 @@ mod perf {
         // SAFETY: the attributes are of the size that they say, and the call reads no other memory.
         // Nothing else owns the file that it opens.
         unsafe {
-            let file = perf_event_open(&raw mut attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC.into());
+            let file = perf_event_open(
+                &raw mut attributes,
+                process,
+                -1,
+                -1,
+                PERF_FLAG_FD_CLOEXEC.into(),
+            );
             match file {
                 0.. => Ok(File::from_raw_fd(file)),
                 _ => Err(io::Error::last_os_error()),
@@ -133,7 +140,7 @@ mod perf {
     use std::fs::File;
     use std::io;
 
-    pub(crate) fn open_instructions(_kind: u64) -> io::Result<File> {
+    pub(crate) fn open_instructions(_process: libc::pid_t, _kind: u64) -> io::Result<File> {
         Err(io::ErrorKind::Unsupported.into())
     }
 
@@ -144,7 +151,7 @@ mod perf {
 
 #[cfg(test)]
 mod tests {
-    use std::process::Command;
+    use std::process::{Command, Stdio};
 
     use super::*;
 
@@ -176,7 +183,7 @@ mod tests {
     fn a_count_begins_with_the_program_and_ends_with_all_that_it_started() {
         use perf_event_open_sys::bindings::{PERF_COUNT_SW_PAGE_FAULTS, PERF_TYPE_SOFTWARE};
 
-        let open = || perf::open(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS.into());
+        let open = || perf::open(0, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS.into());
         let Ok(count) = open() else {
             println!("skipped: perf_event_open is not allowed here");
             return;
@@ -196,5 +203,19 @@ mod tests {
         let one = faults("exit");
         assert!(one > 0);
         assert!(faults("sh -c exit; sh -c exit; exit") > 2 * one);
+
+        // As a supervisor, which is there before its count is opened.
+        let mut starter = Command::new("sh")
+            .args(["-c", "read line; sh -c exit"])
+            .stdin(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let number = starter.id().cast_signed();
+        let faults = PERF_COUNT_SW_PAGE_FAULTS.into();
+        let count = perf::open(number, PERF_TYPE_SOFTWARE, faults).unwrap();
+        drop(starter.stdin.take());
+        #[expect(clippy::disallowed_methods, reason = "no runtime waits for this test")]
+        starter.wait().unwrap();
+        assert!(perf::read(&count).unwrap()[0] > 0);
     }
 }

@@ -41,7 +41,7 @@ impl InstructionCounter {
     ///
     /// When neither is available.
     pub fn available() -> Result<Self, LocalError> {
-        let Err(source) = ProcessorCount::open() else {
+        let Err(source) = ProcessorCount::open(0) else {
             return Ok(Self::Processor);
         };
         let path = std::env::var_os("PATH").unwrap_or_default();

@@ -1,25 +1,22 @@
 //! The least memory that can be measured of a benchmark.
 //!
-//! On Linux the peak of a new process begins at the memory that it shares with this one at its
-//! start.
+//! On Linux the peak of a new process begins at the memory that it shares with its supervisor at its
+//! start, a copy of this process.
 
 use std::path::{Path, PathBuf};
 
 use crate::error::LocalError;
-use crate::process::child::own_memory;
 use crate::process::files;
 
 fn file(job_dir: &Path) -> PathBuf {
     job_dir.join("memory_floor.json")
 }
 
-/// Notes the peak of a run if this process has as much, or had when the run began.
-pub(crate) fn note(job_dir: &Path, peak: u64, at_begin: u64) -> Result<(), LocalError> {
+/// Notes the peak of a run if its supervisor has as much.
+pub(crate) fn note(job_dir: &Path, peak: u64, supervisor: u64) -> Result<(), LocalError> {
     /// The memory that a new process needs until it becomes another program.
     const START: u64 = 1 << 20;
-    let own = at_begin.max(own_memory());
-    // Threads of this process keep running while a new one is made.
-    let own = own + own / 64 + START;
+    let own = supervisor + supervisor / 64 + START;
     let is_linux = cfg!(any(target_os = "linux", target_os = "android"));
     let file = file(job_dir);
     if is_linux && peak <= own && !file.exists() {
@@ -56,7 +53,6 @@ mod tests {
         note(job, 1, 0).unwrap();
         assert_eq!(warning(job).unwrap(), Some(first));
 
-        // Memory that this process has given back by now.
         let other = tempfile::tempdir().unwrap();
         note(other.path(), 1 << 40, 1 << 40).unwrap();
         assert!(warning(other.path()).unwrap().is_some());

@@ -14,7 +14,7 @@ use crate::build::builds::Builds;
 use crate::build::finished_build::{Build, BuildOutcome};
 use crate::config::LocalConfig;
 use crate::error::LocalError;
-use crate::process::child::{Processes, own_memory};
+use crate::process::child::Processes;
 use crate::process::environment::Environment;
 use crate::process::files;
 use crate::process::machine_lock::{MachineLock, RunHold};
@@ -249,7 +249,6 @@ impl Runner {
             let outputs = reader.outputs();
             (self.benchmark).execute(one.variant, purpose, outputs, holds, processes)
         };
-        let own_at_begin = own_memory();
         let mut began = execute().await?;
         if let Ok(execution) = &began
             && self.is_to_be_repeated(execution, holds).await?
@@ -279,7 +278,7 @@ impl Runner {
                 (report.chart, report.charts) = read;
                 if reader.is_decided_by(measures::PEAK_MEMORY) {
                     let peak = ended.usage.peak_memory;
-                    memory_floor::note(&self.job_dir, peak, own_at_begin)?;
+                    memory_floor::note(&self.job_dir, peak, ended.supervisor_memory)?;
                 }
             }
             Err(failure) => {

@@ -11,14 +11,15 @@ use std::ffi::CStr;
 use std::fmt::Write as _;
 use std::io;
 use std::mem;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use libc::{c_int, pid_t};
+use libc::{c_char, c_int, pid_t};
 
-use super::plan::{Plan, Strings};
+use super::messages::{ENDS, Received, STAYS, receive_files, send_end};
+use super::plan::{Attributes, Plan};
 use super::report::{MOST_COUNTED, ReportBuffer};
 
 /// The time that a process has to end after the request.
@@ -33,7 +34,14 @@ const LINGER: Duration = Duration::from_millis(50);
 const DEATH_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The interval for checks of the parent, where the kernel does not report its death.
-const PARENT_POLL_INTERVAL: Duration = Duration::from_millis(100);
+const PARENT_CHECK: Option<Duration> = match cfg!(any(target_os = "linux", target_os = "android")) {
+    true => None,
+    false => Some(Duration::from_millis(100)),
+};
+
+/// Elsewhere a supervisor does not find all processes that its command left, or hear at once of the
+/// end of its parent.
+const MAY_STAY: bool = cfg!(any(target_os = "linux", target_os = "android"));
 
 /// The most remaining processes that are named.
 const MOST_NAMED: usize = 8;
@@ -47,27 +55,68 @@ extern "C" fn note(signal: c_int) {
     }
 }
 
+/// The part of its parent that a supervisor uses.
+pub(super) struct Inherited {
+    pub(super) socket: OwnedFd,
+    /// An open `/dev/null`.
+    pub(super) null: OwnedFd,
+    pub(super) attributes: Attributes,
+    /// The place of its plans.
+    pub(super) plan: *mut Plan,
+    pub(super) parent: pid_t,
+}
+
 /// The whole life of the supervisor. It is `extern "C"` so that a panic, which is
 /// impossible, would not unwind into a copy of the program.
-pub(super) extern "C" fn supervise(plan: &Plan, parent: pid_t) -> ! {
-    let mut told = ReportBuffer::new();
+pub(super) extern "C" fn supervise(inherited: &Inherited) -> ! {
+    let parent = inherited.parent;
     // SAFETY: this is the only thread of a process that was forked, and the functions
     // called allocate nothing and take no lock.
     unsafe {
         let waiting = become_supervisor(parent);
-        match begin(plan) {
-            Err(error) => {
-                let _ = write!(told, "{error}");
+        let Some(socket) = keep_only_socket(inherited) else {
+            libc::_exit(0);
+        };
+        #[cfg(any(target_os = "linux", target_os = "android"))]
+        let cpus = {
+            let mut cpus: libc::cpu_set_t = mem::zeroed();
+            libc::sched_getaffinity(0, size_of_val(&cpus), &raw mut cpus);
+            cpus
+        };
+        while let Some([stdout, stderr, register]) = next_files(socket, parent, &waiting) {
+            let mut told = ReportBuffer::new();
+            // The memory is written to by one of the two processes at a time.
+            let plan = &*inherited.plan;
+            plan.has_begun.store(true, Ordering::Relaxed);
+            let stays = match begin(plan, &inherited.attributes, [stdout, stderr, register]) {
+                Err(error) => {
+                    let _ = write!(told, "{error}");
+                    true
+                }
+                Ok((leader, began)) => accompany(leader, began, parent, &waiting, &mut told),
+            };
+            // A request that came with the end of the command is not for the next one.
+            pause(None, &waiting, Some(Duration::ZERO));
+            let stays = MAY_STAY && stays && !ASKED_TO_END.load(Ordering::Relaxed);
+            // An idle supervisor holds no file of a command, no directory and no processor, and is
+            // on record nowhere: who finds it there would wait for its end.
+            libc::dup2(0, 1);
+            libc::dup2(0, 2);
+            libc::chdir(c"/".as_ptr());
+            #[cfg(any(target_os = "linux", target_os = "android"))]
+            libc::sched_setaffinity(0, size_of_val(&cpus), &raw const cpus);
+            if stays {
+                libc::ftruncate(register, 0);
             }
-            Ok((leader, began)) => accompany(leader, began, parent, &waiting, &mut told),
+            for file in [stdout, stderr, register] {
+                libc::close(file);
+            }
+            (*inherited.plan).report = told;
+            send_end(socket, if stays { STAYS } else { ENDS });
+            if !stays {
+                break;
+            }
         }
-        let bytes = told.bytes();
-        libc::send(
-            plan.report.as_raw_fd(),
-            bytes.as_ptr().cast(),
-            bytes.len(),
-            0,
-        );
         libc::_exit(0);
     }
 }
@@ -82,16 +131,6 @@ unsafe fn become_supervisor(parent: pid_t) -> libc::sigset_t {
     // SAFETY: an all-zero sigaction is a valid one, and so is the set that
     // `sigfillset` fills; no other memory is involved.
     unsafe {
-        libc::setsid();
-        #[cfg(any(target_os = "linux", target_os = "android"))]
-        {
-            libc::prctl(libc::PR_SET_NAME, c"pinpoint-run".as_ptr());
-            libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
-            libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM);
-        }
-        if libc::getppid() != parent {
-            libc::_exit(0);
-        }
         let mut action: libc::sigaction = mem::zeroed();
         action.sa_sigaction = note as extern "C" fn(c_int) as usize;
         let mut waiting: libc::sigset_t = mem::zeroed();
@@ -100,7 +139,78 @@ unsafe fn become_supervisor(parent: pid_t) -> libc::sigset_t {
             libc::sigaction(signal, &raw const action, ptr::null_mut());
             libc::sigdelset(&raw mut waiting, signal);
         }
+        libc::setsid();
+        #[cfg(any(target_os = "linux", target_os = "android"))]
+        {
+            libc::prctl(libc::PR_SET_NAME, c"pinpoint-run".as_ptr());
+            libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+            // It comes with the end of the thread that forked, too, after which the process lives
+            // on: so it is a signal that only makes a supervisor look for its parent.
+            libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGCHLD);
+        }
+        if libc::getppid() != parent {
+            libc::_exit(0);
+        }
         waiting
+    }
+}
+
+/// Points the standard streams to nothing, and closes all files but the socket: among them are
+/// locks that would stay taken, and pipes whose readers would wait. Those that programs inherit are
+/// kept for the commands. Returns the new number of the socket, below `FD_SETSIZE`.
+///
+/// # Safety
+///
+/// As for [`supervise`].
+unsafe fn keep_only_socket(inherited: &Inherited) -> Option<c_int> {
+    /// The most files that are looked at, one by one.
+    const MAX_FILES: c_int = 65_536;
+    /// The first beyond the standard streams.
+    const FIRST: c_int = 3;
+    let socket = inherited.socket.as_raw_fd();
+    // SAFETY: nothing here uses any of these files later.
+    unsafe {
+        for stream in 0..FIRST {
+            libc::dup2(inherited.null.as_raw_fd(), stream);
+        }
+        let most = c_int::try_from(libc::sysconf(libc::_SC_OPEN_MAX)).unwrap_or(MAX_FILES);
+        let most = most.clamp(FIRST, MAX_FILES);
+        for file in FIRST..most {
+            let flags = libc::fcntl(file, libc::F_GETFD);
+            if file != socket && flags >= 0 && flags & libc::FD_CLOEXEC != 0 {
+                libc::close(file);
+            }
+        }
+        let low = libc::fcntl(socket, libc::F_DUPFD_CLOEXEC, FIRST);
+        let is_low = usize::try_from(low).is_ok_and(|low| low < libc::FD_SETSIZE);
+        is_low.then(|| {
+            libc::close(socket);
+            // Files may be open beyond a limit that was lowered, too.
+            #[cfg(target_os = "linux")]
+            libc::syscall(libc::SYS_close_range, most, c_int::MAX, 0);
+            low
+        })
+    }
+}
+
+/// Waits for the files of the next command; absent when the supervisor is to end.
+///
+/// # Safety
+///
+/// As for [`supervise`].
+unsafe fn next_files(socket: c_int, parent: pid_t, waiting: &libc::sigset_t) -> Option<[c_int; 3]> {
+    // SAFETY: as for this function.
+    unsafe {
+        loop {
+            // Before the socket is looked at: a request to end a command comes after its files, and
+            // has to be answered with a report on it.
+            let asked = ASKED_TO_END.load(Ordering::Relaxed) || libc::getppid() != parent;
+            match receive_files(socket) {
+                Received::Files(files) => return Some(files),
+                Received::Nothing if !asked => pause(Some(socket), waiting, PARENT_CHECK),
+                _ => return None,
+            }
+        }
     }
 }
 
@@ -110,19 +220,19 @@ unsafe fn become_supervisor(parent: pid_t) -> libc::sigset_t {
 /// # Safety
 ///
 /// As for [`supervise`].
-unsafe fn begin(plan: &Plan) -> Result<(pid_t, Duration), c_int> {
-    // SAFETY: all pointers are to what the plan owns, lists end with null, and
+unsafe fn begin(
+    plan: &Plan,
+    attributes: &Attributes,
+    [stdout, stderr, register]: [c_int; 3],
+) -> Result<(pid_t, Duration), c_int> {
+    // SAFETY: all pointers are to the memory of the plan, lists end with null, and
     // strings with a zero.
     unsafe {
-        if let Some(directory) = &plan.directory
-            && libc::chdir(directory.as_ptr()) != 0
+        if libc::chdir(plan.directory) != 0
+            || libc::dup2(stdout, 1) < 0
+            || libc::dup2(stderr, 2) < 0
         {
             return Err(error_number());
-        }
-        for (from, to) in [(&plan.stdin, 0), (&plan.stdout, 1), (&plan.stderr, 2)] {
-            if libc::dup2(from.as_raw_fd(), to) < 0 {
-                return Err(error_number());
-            }
         }
         // Inherited by everything that the command starts.
         #[cfg(any(target_os = "linux", target_os = "android"))]
@@ -133,22 +243,22 @@ unsafe fn begin(plan: &Plan) -> Result<(pid_t, Duration), c_int> {
             // program.
             return Err(libc::ENODEV);
         }
-        let recorded = record(plan.register.as_raw_fd(), c"/proc/self/stat", 0);
-        let spawn = |program: &CStr, arguments: &Strings, leader: &mut pid_t| {
+        let recorded = record(register, c"/proc/self/stat", 0);
+        let spawn = |program: *const c_char, arguments: *const *mut c_char, leader: &mut pid_t| {
             libc::posix_spawn(
                 leader,
-                program.as_ptr(),
+                program,
                 ptr::null(),
-                &raw const plan.attributes.0,
-                arguments.pointers.as_ptr(),
-                plan.environment.pointers.as_ptr(),
+                &raw const attributes.0,
+                arguments,
+                plan.environment,
             )
         };
         let mut leader = 0;
         let began = now();
-        let mut error = spawn(&plan.program, &plan.arguments, &mut leader);
+        let mut error = spawn(plan.program, plan.arguments, &mut leader);
         if error == libc::ENOEXEC {
-            error = spawn(c"/bin/sh", &plan.shell_arguments, &mut leader);
+            error = spawn(c"/bin/sh".as_ptr(), plan.shell_arguments, &mut leader);
         }
         if error != 0 {
             return Err(error);
@@ -156,9 +266,8 @@ unsafe fn begin(plan: &Plan) -> Result<(pid_t, Duration), c_int> {
         let mut path = ReportBuffer::new();
         let _ = write!(path, "/proc/{leader}/stat\0");
         if let Ok(path) = CStr::from_bytes_until_nul(path.bytes()) {
-            record(plan.register.as_raw_fd(), path, recorded);
+            record(register, path, recorded);
         }
-        close_others(plan.report.as_raw_fd());
         Ok((leader, began))
     }
 }
@@ -198,42 +307,8 @@ unsafe fn read_file(path: &CStr, buffer: &mut [u8]) -> usize {
     }
 }
 
-/// Closes all files but one and the outputs: among them are locks that would stay taken, and
-/// pipes whose readers would wait.
-///
-/// # Safety
-///
-/// As for [`supervise`].
-unsafe fn close_others(kept: c_int) {
-    /// The most files to close where they can't be closed all at once.
-    const MAX_CLOSED_FILES: c_int = 65_536;
-    /// The first beyond the standard streams.
-    const FIRST: c_int = 3;
-    // SAFETY: nothing here uses any of these files later.
-    unsafe {
-        libc::close(0);
-        #[cfg(any(target_os = "linux", target_os = "android"))]
-        {
-            let first = u32::try_from(FIRST).unwrap_or(0);
-            let below = u32::try_from(kept - 1).unwrap_or(0);
-            let above = u32::try_from(kept + 1).unwrap_or(0);
-            let close = |from: u32, to: u32| {
-                from > to || libc::syscall(libc::SYS_close_range, from, to, 0) == 0
-            };
-            if close(first, below) && close(above, u32::MAX) {
-                return;
-            }
-        }
-        let most = c_int::try_from(libc::sysconf(libc::_SC_OPEN_MAX)).unwrap_or(MAX_CLOSED_FILES);
-        for file in FIRST..most.min(MAX_CLOSED_FILES) {
-            if file != kept {
-                libc::close(file);
-            }
-        }
-    }
-}
-
 /// Waits for the command, ends all processes that it leaves, and records everything for the report.
+/// Returns true if that was all as usual: nobody asked for the end, and this process has no child.
 ///
 /// # Safety
 ///
@@ -244,7 +319,7 @@ unsafe fn accompany(
     parent: pid_t,
     waiting: &libc::sigset_t,
     told: &mut ReportBuffer,
-) {
+) -> bool {
     // SAFETY: as for this function.
     unsafe {
         let mut deadline = None;
@@ -269,14 +344,13 @@ unsafe fn accompany(
                 }
                 _ => {}
             }
-            let told_of_death = cfg!(any(target_os = "linux", target_os = "android"));
-            let look = (!told_of_death).then_some(PARENT_POLL_INTERVAL);
             let left = deadline.map(|moment| moment.saturating_sub(now()));
-            pause(waiting, left.into_iter().chain(look).min());
+            pause(None, waiting, left.into_iter().chain(PARENT_CHECK).min());
         };
         let mut names = ReportBuffer::new();
         let asked = deadline.is_some();
-        let (count, survived) = end_the_rest(leader, ended, asked, waiting, &mut names);
+        let rest = end_the_rest(leader, ended, asked, waiting, &mut names);
+        let (count, survived) = (rest.count, rest.survived);
         // The types of the two differ between systems.
         let microseconds =
             |time: libc::timeval| (time.tv_sec as f64 * 1e6 + time.tv_usec as f64) as u64;
@@ -291,6 +365,7 @@ unsafe fn accompany(
             written[1],
         );
         told.push(names.bytes());
+        !asked && rest.is_gone
     }
 }
 
@@ -335,8 +410,17 @@ unsafe fn length(file: c_int) -> u64 {
     }
 }
 
-/// Ends all processes that the command left. Returns their number, if their end was not requested,
-/// and the number that could not be ended.
+/// Processes that a command left.
+struct Rest {
+    /// Their number; 0 if their end was requested.
+    count: usize,
+    /// The number that could not be ended, as far as known.
+    survived: usize,
+    /// This process has no child, for certain.
+    is_gone: bool,
+}
+
+/// Ends all processes that the command left.
 ///
 /// # Safety
 ///
@@ -347,13 +431,17 @@ unsafe fn end_the_rest(
     asked: bool,
     waiting: &libc::sigset_t,
     names: &mut ReportBuffer,
-) -> (usize, usize) {
+) -> Rest {
     // SAFETY: as for this function.
     unsafe {
         // Processes that are not below this one are in the group, if anywhere.
         if !cfg!(any(target_os = "linux", target_os = "android")) {
             libc::kill(-leader, libc::SIGKILL);
-            return (0, 0);
+            return Rest {
+                count: 0,
+                survived: 0,
+                is_gone: false,
+            };
         }
         let linger = if asked { ended } else { ended + LINGER };
         let mut seen = [0; MOST_COUNTED];
@@ -361,11 +449,15 @@ unsafe fn end_the_rest(
         let mut patience = None;
         loop {
             if let Reaped::NobodyLeft = reap(leader) {
-                return (if asked { 0 } else { count }, 0);
+                return Rest {
+                    count: if asked { 0 } else { count },
+                    survived: 0,
+                    is_gone: true,
+                };
             }
             let time = now();
             if time < linger {
-                pause(waiting, Some(linger.saturating_sub(time)));
+                pause(None, waiting, Some(linger.saturating_sub(time)));
                 continue;
             }
             let late = time >= *patience.get_or_insert(time + DEATH_TIMEOUT);
@@ -389,9 +481,13 @@ unsafe fn end_the_rest(
                 libc::kill(-leader, libc::SIGKILL);
             }
             if late || (listed && alive > 0 && killed == 0) {
-                return (count, alive);
+                return Rest {
+                    count,
+                    survived: alive,
+                    is_gone: false,
+                };
             }
-            pause(waiting, Some(Duration::from_millis(10)));
+            pause(None, waiting, Some(Duration::from_millis(10)));
         }
     }
 }
@@ -505,21 +601,26 @@ unsafe fn signal(leader: pid_t, signal: c_int) {
     }
 }
 
-/// Returns at a signal, or after some time.
+/// Returns at a signal, after some time, or when a file can be read.
 ///
 /// # Safety
 ///
-/// As for [`supervise`].
-unsafe fn pause(waiting: &libc::sigset_t, most: Option<Duration>) {
+/// As for [`supervise`]; the file's number is below `FD_SETSIZE`.
+unsafe fn pause(file: Option<c_int>, waiting: &libc::sigset_t, most: Option<Duration>) {
     let time = most.map(|most| libc::timespec {
         tv_sec: libc::time_t::try_from(most.as_secs()).unwrap_or(libc::time_t::MAX),
         tv_nsec: most.subsec_nanos() as _,
     });
     let time = time.as_ref().map_or(ptr::null(), ptr::from_ref);
     let none = ptr::null_mut();
-    // SAFETY: no files are waited for, and both pointers are to live values.
+    // SAFETY: an all-zero set of files is an empty one, and all pointers are to live values.
     unsafe {
-        libc::pselect(0, none, none, none, time, waiting);
+        let mut files: libc::fd_set = mem::zeroed();
+        if let Some(file) = file {
+            libc::FD_SET(file, &raw mut files);
+        }
+        let most = file.map_or(0, |file| file + 1);
+        libc::pselect(most, &raw mut files, none, none, time, waiting);
     }
 }
 
