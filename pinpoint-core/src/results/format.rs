@@ -257,8 +257,11 @@ impl Format {
     ) -> Result<Reading, ReadError> {
         let output = output.into();
         let read = self.read_sound(output);
-        let (Err(ReadError::NotUtf8(_) | ReadError::Json { .. }), Output::File(content)) =
-            (&read, output)
+        // A tag, as in `[info] started`, begins an array of another shape.
+        let (
+            Err(ReadError::NotUtf8(_) | ReadError::Json { .. } | ReadError::Misshapen { .. }),
+            Output::File(content),
+        ) = (&read, output)
         else {
             return read;
         };

@@ -33,7 +33,11 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
             continue;
         };
         charts.knows(index);
-        let unit = Some(&*record.unit).filter(|unit| !unit.is_empty());
+        let unit = match &*record.unit {
+            "" => None,
+            "msec" => Some("ms"),
+            unit => Some(unit),
+        };
         let event = &*record.event;
         match number::number(&record.value) {
             _ if record.value.starts_with('<') => {

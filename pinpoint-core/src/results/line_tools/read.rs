@@ -42,7 +42,10 @@ impl Reader {
         let mut section = None;
         for (index, line, has_end) in lines_with_ends(text) {
             let line = line.trim();
-            for which in &self.set.matches(line) {
+            let mut matches: Vec<usize> = self.set.matches(line).iter().collect();
+            // A line that begins a section may hold figures of it.
+            matches.sort_by_key(|which| matches!(self.kind(*which), Kind::Figure(_)));
+            for which in matches {
                 let Some(parts) = self.patterns[which].captures(line) else {
                     continue;
                 };
