@@ -169,15 +169,12 @@ def judge(code: int, output: str, errors: str, culprit: str) -> Outcome:
         result = json.loads(output)
     except ValueError:
         return Outcome("wrong", f"exit code {code}, and no JSON: {output[:500]}")
-    named = sorted(set(commits_in(result.get("culprits", []))))
-    if code == 0 and named == [culprit]:
+    culprits = result.get("culprits", [])
+    if code == 0 and {it["blamed"]["git_hash"] for it in culprits} == {culprit}:
         return Outcome("found", summary_of(result))
-    return Outcome("wrong", f"exit code {code}, {json.dumps(result)[:1500]}")
-
-
-def commits_in(culprits) -> list[str]:
-    """The full hashes of the culprits of a result."""
-    return [culprit["blamed"]["git_hash"] for culprit in culprits]
+    named = [f"{it['blamed']['subject']} ({it['probability']:.3f})" for it in culprits]
+    answer = f"exit code {code}, {result['status']}, named: {', '.join(named) or 'none'}"
+    return Outcome("wrong", f"{answer}; {summary_of(result)}")
 
 
 def summary_of(result) -> str:

@@ -13,9 +13,13 @@ CULPRIT = "a" * 40
 
 def answer(*hashes):
     """The part of a result that is looked at."""
-    culprits = [{"blamed": {"git_hash": it}} for it in hashes]
+    culprits = [
+        {"blamed": {"git_hash": it, "subject": f"Change {it[0]}"}, "probability": 0.96}
+        for it in hashes
+    ]
     metric = {"chart": "work", "unit": "ms", "format": "lines"}
-    return json.dumps({"culprits": culprits, "metric": metric, "runs": 9, "warnings": ["odd"]})
+    result = {"status": "found", "metric": metric, "runs": 9, "warnings": ["odd"]}
+    return json.dumps({**result, "culprits": culprits})
 
 
 class Judge(unittest.TestCase):
@@ -25,6 +29,8 @@ class Judge(unittest.TestCase):
         self.assertEqual(right.detail, "9 runs, work in ms, lines; odd")
         for wrong in [answer("b" * 40), answer(CULPRIT, "b" * 40), answer(), "{"]:
             self.assertEqual(judge(0, wrong, "", CULPRIT).verdict, "wrong")
+        detail = judge(0, answer("b" * 40), "", CULPRIT).detail
+        self.assertIn("named: Change b (0.960); 9 runs", detail)
 
     def test_no_difference_and_a_range_are_wrong(self):
         for code in [3, 4]:
