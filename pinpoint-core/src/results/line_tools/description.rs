@@ -27,6 +27,9 @@ pub(super) struct Tool {
     pub(super) warnings: &'static [&'static str],
     /// Other lines with numbers, which are not results.
     pub(super) own: &'static [&'static str],
+    /// The last line of every whole output. Without it, a figure that only counts as the last one is
+    /// not known.
+    pub(super) end: Option<&'static str>,
     /// Units that the tool writes in a way of its own, each with the usual one.
     pub(super) units: &'static [(&'static str, &'static str)],
 }
@@ -43,6 +46,7 @@ impl Tool {
         failures: &[],
         warnings: &[],
         own: &[],
+        end: None,
         units: &[],
     };
 

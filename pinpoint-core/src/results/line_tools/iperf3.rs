@@ -6,7 +6,8 @@
 //! ```
 //!
 //! Two charts, `sender` and `receiver`: of several streams, their sum, which stands below them.
-//! The lines of each second are not read. Checked with iperf3 3.12.
+//! The lines of each second are not read, nor is an output
+//! without its last line, `iperf Done.`, which may end before the sum. Checked with iperf3 3.12.
 
 use super::description::{Figure, Tool, less, more};
 
@@ -39,6 +40,7 @@ pub(super) const TOOL: Tool = Tool {
     ],
     title: Some("Connecting to host {name}, port {}"),
     own: &["[{}] {}-{} sec {}", "CPU Utilization: {}"],
+    end: Some("iperf Done."),
     units: &[
         ("KBytes/sec", "KiB/s"),
         ("MBytes/sec", "MiB/s"),

@@ -20,6 +20,7 @@ mod sysbench;
 mod template;
 mod wrk;
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::{LazyLock, OnceLock};
 
@@ -27,6 +28,7 @@ use regex::{Regex, RegexSet};
 
 use self::description::Tool;
 use self::read::Reader;
+use super::charts::Charts;
 use super::text::shown;
 use super::{ReadError, Reading};
 
@@ -70,27 +72,14 @@ impl LineTool {
 
     /// The tool that printed a text. A tool is known by its beginning.
     pub(super) fn recognize(text: &str) -> Option<Self> {
-        let signs = SIGNS.as_ref()?;
-        let mut first: Option<usize> = None;
-        let mut lines = text.lines().peekable();
-        while let Some(line) = lines.next() {
-            for sign in &signs.first.matches(shown(line).trim()) {
-                let (tool, second) = &signs.tools[sign];
-                let is_whole = match second {
-                    Some(second) => {
-                        (lines.peek()).is_some_and(|line| second.is_match(shown(line).trim()))
-                    }
-                    None => true,
-                };
-                if is_whole && first.is_none_or(|first| *tool < first) {
-                    first = Some(*tool);
-                }
-            }
-        }
-        first.map(Self)
+        tools_of(text).first().copied().map(Self)
     }
 
     pub(super) fn read(self, text: &str) -> Result<Reading, ReadError> {
+        // Without a sign of the tool, a line that looks like its result is another tool's.
+        if !tools_of(text).contains(&self.0) {
+            return Charts::default().finish(&format!("the output of {}", self.name()));
+        }
         static READERS: [OnceLock<Option<Reader>>; TOOLS.len()] =
             [const { OnceLock::new() }; TOOLS.len()];
         match READERS[self.0].get_or_init(|| Reader::new(TOOLS[self.0])) {
@@ -104,6 +93,25 @@ impl fmt::Debug for LineTool {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "LineTool({})", self.name())
     }
+}
+
+/// The tools whose signs are in a text, by their indices.
+fn tools_of(text: &str) -> BTreeSet<usize> {
+    let mut found = BTreeSet::new();
+    let Some(signs) = SIGNS.as_ref() else {
+        return found;
+    };
+    let mut lines = text.lines().peekable();
+    while let Some(line) = lines.next() {
+        let next = lines.peek().copied().unwrap_or_default();
+        for sign in &signs.first.matches(shown(line).trim()) {
+            let (tool, second) = &signs.tools[sign];
+            if (second.as_ref()).is_none_or(|second| second.is_match(shown(next).trim())) {
+                found.insert(*tool);
+            }
+        }
+    }
+    found
 }
 
 /// The names of the tools for a message.

@@ -37,6 +37,7 @@ impl Reader {
     pub(super) fn read(&self, text: &str) -> Result<Reading, ReadError> {
         let Self { tool, .. } = self;
         let mut charts = Charts::default();
+        let is_whole = (tool.end).is_none_or(|end| text.lines().any(|line| line.trim() == end));
         let mut found: Vec<Found> = Vec::new();
         let mut titles: Vec<&str> = Vec::new();
         let mut section = None;
@@ -69,6 +70,10 @@ impl Reader {
                             Some(section) => format!("{section} {chart}"),
                             None => chart,
                         };
+                        if figure.is_last && !is_whole {
+                            let end = tool.end.unwrap_or_default();
+                            charts.fail(&chart, format!("the line `{end}` is missing"));
+                        }
                         let is_before = |it: &Found| it.title == title && it.chart == chart;
                         if figure.is_last
                             && let Some(before) = found.iter().position(is_before)

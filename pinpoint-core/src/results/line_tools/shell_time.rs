@@ -17,7 +17,7 @@ pub(super) const TOOL: Tool = Tool {
         "real {time}\nuser {time}",
         "real {value}\nuser {value}",
         "{value} real {value} user {value} sys",
-        "{} {time} user {time} system {}% cpu {} total",
+        "{} {time} user {time} system {}% cpu {}",
     ],
     figures: &[
         less("real {time}", "real", "s"),
