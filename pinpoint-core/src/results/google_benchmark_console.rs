@@ -79,8 +79,6 @@ pub(super) fn is_statistic(name: &str, has: impl Fn(&str) -> bool) -> bool {
 pub(super) fn recognize(text: &str) -> bool {
     text.lines()
         .map(shown)
-        // mitata's rows end alike.
-        .filter(|line| !line.contains("/iter"))
         .any(|line| row(line).is_some() || failure(line).is_some())
 }
 
@@ -97,6 +95,11 @@ fn row(line: &str) -> Option<Row<'_>> {
         return None;
     }
     let words: Vec<&str> = line.split_whitespace().collect();
+    // The rows of mitata end alike: `sum 145 ns/iter (98 ns … 413 ns) 174 ns 330 ns 372 ns`.
+    let is_time = |word: &&str| (word.strip_suffix("/iter")).is_some_and(|it| UNITS.contains(&it));
+    if words.iter().any(is_time) {
+        return None;
+    }
     // A name may have blanks in it.
     let time = |words: &[&'_ str]| match words {
         [number, unit] if UNITS.contains(unit) => number::number(number),

@@ -1,7 +1,5 @@
 //! Every file of the folder of samples, cut off or bent: values, a failure or an error, never a
-//! panic, and no more time than in proportion to its length.
-
-use std::time::{Duration, Instant};
+//! panic.
 
 use super::*;
 
@@ -83,48 +81,5 @@ proptest! {
             output[at] = byte;
         }
         read_damaged(format, &output);
-    }
-}
-
-/// The least time of a few attempts, which other work on the machine disturbs least.
-fn time(mut work: impl FnMut()) -> Duration {
-    let times = (0..3).map(|_| {
-        let start = Instant::now();
-        work();
-        start.elapsed()
-    });
-    times.min().unwrap_or_default()
-}
-
-/// The length of the shorter output, and how many times longer the other one is.
-const LENGTH: usize = 20_000;
-const TIMES: usize = 16;
-
-/// A sample after itself, cut off within the last one.
-fn repeated(output: &[u8], length: usize) -> Vec<u8> {
-    output.iter().copied().cycle().take(length).collect()
-}
-
-/// Sixteen times the length takes sixteen times as long, and where the time grows with the square,
-/// 256 times. Between them there is room for caches and the logarithm of sorting. What other work
-/// disturbs is measured again.
-#[test]
-fn time_grows_with_the_length() {
-    for (name, output, format) in samples() {
-        let work = |output: &[u8]| {
-            let _ = format.read_with_failures(output);
-            let _ = Format::Auto.read_with_failures(output);
-            let _ = unread_values(output, None);
-            let _ = unread_values(output, Some(&format));
-        };
-        let (short, long) = (repeated(&output, LENGTH), repeated(&output, LENGTH * TIMES));
-        // The patterns are compiled once.
-        work(&short);
-        let mut growths = (0..5).map(|_| {
-            let short = time(|| work(&short)).as_secs_f64();
-            time(|| work(&long)).as_secs_f64() / short.max(1e-5)
-        });
-        let is_linear = growths.any(|growth| growth < 4.0 * TIMES as f64);
-        assert!(is_linear, "{name} of {} bytes", long.len());
     }
 }
