@@ -335,7 +335,7 @@ mod tests {
     fn files_that_others_convert_name_the_command() {
         let xml = "<?xml version=\"1.0\"?>\n<trace-query-result>\n<node xpath='//trace-toc[1]'>";
         for (content, command) in [
-            (&b"MOJ\x03\x01austin\0003.7.0\0"[..], "mojo2austin"),
+            (&b"MOJ\x03\x01austin\x00003.7.0\0"[..], "mojo2austin"),
             (b"\x04\x08{\x10:\x0cversionf\x081", "stackprof --json"),
             (b"SIMPLEPERF\x01\0", "simpleperf report-sample"),
             (b"v8-version,11,3,244,8,-node.23,0\n", "node --prof-process"),
