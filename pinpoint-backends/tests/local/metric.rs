@@ -367,11 +367,14 @@ async fn the_run_that_finds_the_metric_is_like_those_that_are_counted() {
 
 #[tokio::test]
 async fn a_metric_in_doubt_stops_the_job_with_the_lines() {
-    let error = found("echo sorted in 12.5 ms", |_| {}).await.unwrap_err();
+    let error = found("echo latency 12.5 ms", |_| {}).await.unwrap_err();
     assert!(
-        error.contains("standard output, line 1: sorted in 12.5 ms"),
+        error.contains("standard output, line 1: latency 12.5 ms"),
         "{error}"
     );
+    // Nothing else of the output can be meant.
+    let metric = found("echo sorted in 12.5 ms", |_| {}).await;
+    assert_eq!(metric.unwrap(), "lines sorted ms");
     let error = found("echo score: 20; echo sorted in 12.5 ms", |_| {}).await;
     assert!(error.unwrap_err().contains("only `score` was read"));
     let error = found("echo sorted in 12.5 ms >&2", |_| {}).await;
