@@ -263,7 +263,11 @@ fn a_metric_in_doubt() {
     let words = [line, "--format 'regex:latency", "--format time"];
     fails(&world, world.bisect(&[], script), 2, &words);
     let script = "echo score: 7; echo sorted in 12.5 ms";
-    let words = ["only `score` was read", "sorted in 12.5 ms", "--chart score"];
+    let words = [
+        "only `score` was read",
+        "sorted in 12.5 ms",
+        "--chart score",
+    ];
     fails(&world, world.bisect(&[], script), 2, &words);
 }
 
