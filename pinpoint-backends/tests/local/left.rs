@@ -183,7 +183,7 @@ fn passed_on(process: u32) -> Vec<u32> {
     let numbers = numbers.map(|name| name.to_str().unwrap().parse().unwrap());
     let is_passed_on = |number: &u32| {
         let info = fs::read_to_string(format!("/proc/{process}/fdinfo/{number}"));
-        // One that was closed meanwhile is none of those that this program was started with.
+        // A descriptor closed in the meantime is not one that the program inherited.
         let info = info.unwrap_or_default();
         let flags = info.lines().find_map(|line| line.strip_prefix("flags:"));
         let flags = flags.map(|flags| u32::from_str_radix(flags.trim(), 8).unwrap());

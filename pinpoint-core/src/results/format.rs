@@ -80,12 +80,16 @@ pub enum Format {
     /// value is a decimal number, with separators of thousands or a decimal comma where that can be
     /// read in one way only (`10,052.1`, `0,5 ms`; not `1,234`). The unit is one word, or missing;
     /// one of time, memory, a rate or percent may touch the value (`12.5ms`), and a factor is `1.3x`.
-    /// A duration may be `1m30.5s`, or a clock that is no time of day, `0:01:30.5`. A deviation may
-    /// follow (`± 0.2 ms`). A line of nothing but pairs (`sort: p50=1.2ms p99=3.4ms`) gives a chart
-    /// for each, `sort p50`; so does each row of a table of CSV or Markdown whose header has units. Blanks around all of them are dropped, colors too. A line that begins
+    /// A duration may be `1m30.5s`, or a clock that can't be a time of day, `0:01:30.5`. A deviation
+    /// may follow (`± 0.2 ms`). Blanks around all of them are dropped, colors too. A line that begins
     /// with a quote or a brace is JSON or the like, and ignored. The same name again adds a value,
     /// converted to the unit of the first ([`convert_factor`](crate::convert_factor)). `nan` and
     /// `inf` in the value's place are errors.
+    ///
+    /// A line of nothing but pairs (`sort: p50=1.2ms p99=3.4ms`) gives a chart for each, `sort p50`.
+    /// So does each row of a table with units: CSV with units in the header; Markdown, tabs or
+    /// aligned columns with units in the header or in the cells. Without any of these, a sentence
+    /// that ends with a time (`sorted 1000 items in 1.3 s`) is read if no other line has a number.
     ///
     /// A chart with an unreadable value is left out.
     Lines,

@@ -1,5 +1,5 @@
-//! `name: value unit`, one to a line, a line of pairs, `p50=1.2ms p99=3.4ms`, or a table. Where there
-//! is none, the only sentence that gives a time.
+//! `name: value unit`, one to a line, a line of pairs, `p50=1.2ms p99=3.4ms`, or a table. In an
+//! output without any of these, a sentence that gives a time.
 
 use std::borrow::Cow;
 

@@ -1,8 +1,8 @@
 //! A sentence that gives the only value of an output, `sorted 1000000 items in 1.30 seconds`.
 //!
-//! Prose is read only where it can mean nothing else: one sentence of the output gives a time, at
-//! its end, and nothing else of the output looks like a value. Counts are left out of the name,
-//! since they may differ between two commits.
+//! Prose is read only where nothing else can be meant: one sentence of the output ends with a time,
+//! and no other line has a number, except those that tools write about themselves. Counts are left
+//! out of the name, since they may differ between two commits.
 
 use std::sync::LazyLock;
 
@@ -11,7 +11,7 @@ use regex::Regex;
 use super::log_prefix::without_prefix;
 use super::number::{self, Number, Printed};
 use super::text::shown;
-use super::unread::unread_values;
+use super::tool_lines::is_of_a_tool;
 use crate::convert_factor;
 use crate::unit::is_measure;
 
@@ -31,8 +31,7 @@ static SENTENCE: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(sentence).ok()
 });
 
-/// Words of programs that say how they started, waited or were built, which is seldom what is
-/// measured.
+/// Words of programs about their start, their build or a wait, which are seldom the benchmark.
 const NOT_MEASURED: [&str; 26] = [
     "again",
     "built",
@@ -64,16 +63,18 @@ const NOT_MEASURED: [&str; 26] = [
 
 /// The only value of an output, if a sentence gives it.
 pub(super) fn only_sentence(text: &str) -> Option<Sentence<'_>> {
-    let mut sentences = (text.lines().enumerate())
-        .filter_map(|(index, line)| sentence(index, without_prefix(shown(line)).trim()));
-    let only = sentences.next()?;
-    if sentences.next().is_some() {
-        return None;
+    let mut only = None;
+    for (index, line) in text.lines().enumerate() {
+        let message = without_prefix(shown(line)).trim();
+        let has_number = message.contains(|letter: char| letter.is_ascii_digit());
+        if !has_number || is_of_a_tool(message) {
+            continue;
+        }
+        if only.replace(sentence(index, message)?).is_some() {
+            return None;
+        }
     }
-    match &unread_values(text.as_bytes(), None)[..] {
-        [unread] => (unread.line == only.index + 1).then_some(only),
-        _ => None,
-    }
+    only
 }
 
 fn sentence(index: usize, message: &str) -> Option<Sentence<'_>> {
@@ -154,6 +155,7 @@ mod tests {
             "sorted in 5 ms\nparsed in 6 ms",
             "sorted in 5 ms\nlatency 7 ms",
             "sorted in 5 ms\n12.5",
+            "run 1 of 3\nsorted in 5 ms",
             "sorted in 1,234 ms",
             "server ready in 320 ms",
             "retrying in 5 s",

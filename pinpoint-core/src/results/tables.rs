@@ -7,8 +7,8 @@
 //! ```
 //!
 //! A row is named by its only cell of words, and each of its charts by the column as well, if more
-//! than one has a unit. A unit stands in the header, or in the cell but for CSV, where prose looks
-//! alike. Cells without one are not read: nothing says that they are measurements.
+//! than one has a unit. The unit is in the header or in the cell. In CSV only the header counts, since
+//! prose with commas looks like a row. Cells without a unit are not read: they may be counts.
 
 use super::number::{self, Number, Printed};
 use crate::unit::is_measure;
@@ -157,8 +157,8 @@ impl<'a> Header<'a> {
 /// The separator of columns that are two blanks or more apart.
 const BLANKS: char = ' ';
 
-/// The number and the unit of a cell: `12.5 ms`, `12.5ms`, `12.5 ± 0.1 ms`. A percentage is seldom
-/// what is measured.
+/// The number and the unit of a cell: `12.5 ms`, `12.5ms`, `12.5 ± 0.1 ms`. Percentages are not
+/// read: most columns of them are shares or deviations.
 fn measure(cell: &str) -> Option<(&str, &str)> {
     let mut words = value_of(cell).split_whitespace();
     let word = words.next()?;

@@ -50,11 +50,7 @@ fn write(text: &mut String, files: &ComparedFiles) -> std::fmt::Result {
         });
         shown.collect()
     };
-    let units: Vec<String> = comparison
-        .different_units
-        .iter()
-        .map(units_in_words)
-        .collect();
+    let units = units_in_words(comparison);
     let better = ordered.with(Answer::Better);
     let are_worse = more.iter().all(|chart| Answer::of(chart) == Answer::Worse);
     let moved = if are_worse { "worse" } else { "moved" };

@@ -75,11 +75,7 @@ fn write(text: &mut String, files: &ComparedFiles) -> std::fmt::Result {
             close(text)?;
         }
     }
-    let units: Vec<String> = comparison
-        .different_units
-        .iter()
-        .map(units_in_words)
-        .collect();
+    let units = units_in_words(comparison);
     for (words, names) in [
         ("only in the control", &comparison.only_control),
         ("only in the treatment", &comparison.only_treatment),

@@ -239,11 +239,14 @@ pub(crate) fn certainty(comparison: &ResultsComparison) -> Vec<String> {
     sentences
 }
 
-/// A chart in two units: `a (ms, MB)`.
-pub(crate) fn units_in_words(chart: &DifferentUnits) -> String {
+/// The charts in two units: `a (ms, MB)`.
+pub(crate) fn units_in_words(comparison: &ResultsComparison) -> Vec<String> {
     let unit = |unit: &Option<String>| unit.as_deref().map_or_else(|| "no unit".into(), name);
-    let (first, second) = (unit(&chart.first), unit(&chart.second));
-    format!("{} ({first}, {second})", name(&chart.chart))
+    let in_words = |chart: &DifferentUnits| {
+        let (first, second) = (unit(&chart.first), unit(&chart.second));
+        format!("{} ({first}, {second})", name(&chart.chart))
+    };
+    comparison.different_units.iter().map(in_words).collect()
 }
 
 /// A warning, which may quote a file, on one line.

@@ -35,11 +35,7 @@ fn write(text: &mut Text, files: &ComparedFiles) -> std::fmt::Result {
     let comparison = &files.comparison;
     let ordered = Ordered::new(comparison);
     write_table(text, files, &ordered)?;
-    let units: Vec<String> = comparison
-        .different_units
-        .iter()
-        .map(units_in_words)
-        .collect();
+    let units = units_in_words(comparison);
     for (title, names) in [
         ("only in the control", &comparison.only_control),
         ("only in the treatment", &comparison.only_treatment),

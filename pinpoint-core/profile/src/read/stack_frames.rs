@@ -44,7 +44,7 @@ struct Sampled<'a> {
     sf: f64,
 }
 
-/// Adds the samples. Returns false if there are none.
+/// Adds the samples. Returns false if the list of samples is empty.
 pub(super) fn add<'a>(
     samples: &'a RawValue,
     frames: &'a RawValue,

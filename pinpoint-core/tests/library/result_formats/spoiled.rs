@@ -186,7 +186,7 @@ fn a_byte_of_latin_1_in_a_document_is_read_and_remarked_on() {
     let xml =
         b"<Catch><BenchmarkResults name=\"caf\xe9\"><mean value=\"1\"/></BenchmarkResults></Catch>";
     assert_eq!(reading("catch2", xml).remarks.len(), 1);
-    // Where it is no text, the fault is that.
+    // A byte that is not UTF-8 is named before the broken JSON.
     let error = format("hyperfine")
         .read(b"{\"results\": \xe9}")
         .expect_err("it is bent");

@@ -106,8 +106,8 @@ pub(crate) struct Supervisor {
     /// Its private memory, in bytes; 0 where the system does not say. It stays as it was at the
     /// fork.
     pub(crate) memory: u64,
-    /// The count of its command's instructions, or the reason why there is none; absent if they are
-    /// not to be counted.
+    /// The counter of its command's instructions, or the reason it could not be opened. `None` if
+    /// the command's instructions are not counted.
     pub(crate) count: Option<io::Result<ProcessorCount>>,
     /// It had a command before this one.
     was_idle: bool,
