@@ -45,7 +45,7 @@ use super::news::News;
 use super::serving::TemporalEvent;
 use super::workflow::{JobWorkflow, beginning};
 use crate::job::{JobError, trace_end};
-use crate::store::{CancelRequest, Job, JobFilter, JobId, Lease, LockError, StoreError};
+use crate::store::{CancelRequest, Job, JobFilter, JobId, Lease, LockError, PAUSED, StoreError};
 use crate::worker::{POLL, Pauses, jittered};
 
 /// The most bytes of a summary, which servers limit to 400.
@@ -268,7 +268,8 @@ impl Dispatcher<'_> {
             store: self.jobs.identity().to_owned(),
             bot: job.bot.clone(),
             limits: self.limits.clone(),
-            paused: false,
+            // A workflow that was paused is gone when its job is taken anew; its note is in the store.
+            paused: job.error.as_deref() == Some(PAUSED),
             cancel: None,
         };
         let options = WorkflowStartOptions::new(QUEUE, job.id.to_string())

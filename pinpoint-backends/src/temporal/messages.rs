@@ -78,7 +78,7 @@ pub(crate) struct JobInput {
     pub(crate) store: String,
     pub(crate) bot: String,
     pub(crate) limits: TimeLimits,
-    /// True if it continues an earlier run of the workflow, which was paused.
+    /// True if an earlier workflow of the job, or an earlier run of this one, was paused.
     #[serde(default)]
     pub(crate) paused: bool,
     /// The unrecorded cancel request of the earlier run.

@@ -46,7 +46,13 @@ fn a_paused_workflow_and_missing_workers_are_told() {
     gate.open();
     stop(worker);
     waits_until_told(&pool, &job, "no worker serves bot `lab`");
+    // As when no worker was there for longer than the lease lasts: the next one starts another
+    // workflow, which is paused, too.
+    pool.alter("UPDATE jobs SET lease_expires = 0");
     let worker = scene.worker("rack-1");
+    let started = format!("job {job}: workflow started");
+    until("another workflow", || worker.stderr().contains(&started));
+    assert_eq!(scene.progress(&job)["paused"], true);
     waits_until_told(&pool, &job, "its workflow is paused");
     scene.update(&job, "resume");
     finds_its_culprit(&pool, &job);
