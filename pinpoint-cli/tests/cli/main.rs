@@ -59,6 +59,7 @@ mod temporal_server;
 mod temporal_standstill;
 #[cfg(feature = "otlp")]
 mod trace_engine;
+#[cfg(feature = "otlp")]
 mod traces;
 mod versions;
 mod workers;

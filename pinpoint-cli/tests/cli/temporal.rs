@@ -58,7 +58,7 @@ impl<'a> Scene<'a> {
         serde_json::from_slice(&output.stdout).unwrap_or_default()
     }
 
-    fn progress(&self, job: &str) -> Value {
+    pub(crate) fn progress(&self, job: &str) -> Value {
         let query = ["workflow", "query", "--type", "progress", "--workflow-id"];
         self.temporal(&[&query[..], &[job]].concat())["queryResult"][0].clone()
     }
