@@ -84,7 +84,6 @@ impl Intervals {
             return;
         };
         let is_of_several = self.starts_again;
-        const SEVERAL: &str = "the output has the parts of the time of several commands";
         for (chart, sum) in self.sums {
             if is_of_several {
                 charts.fail(&chart, SEVERAL);
@@ -118,6 +117,8 @@ impl Intervals {
 }
 
 const ELAPSED: &str = "elapsed";
+
+const SEVERAL: &str = "the output has the parts of the time of several commands";
 
 /// The chart of an event on a part of the machine, `CPU0 cycles`, or on all of it.
 pub(super) fn chart(place: Option<&str>, event: &str) -> String {
