@@ -182,7 +182,8 @@ def judge(code: int, output: str, errors: str, culprit: str) -> Outcome:
 def summary_of(result) -> str:
     """A few words on what the search took, the metric that decided, and what the answer remarks."""
     metric = result["metric"]
-    words = f"{result['runs']} runs, {metric['chart']} in {metric['unit']}, {metric['format']}"
+    unit = metric["unit"] or "no unit"
+    words = f"{result['runs']} runs, {metric['chart']} in {unit}, {metric['format']}"
     return "; ".join([words, *result["warnings"]])
 
 
