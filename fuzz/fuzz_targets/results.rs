@@ -15,7 +15,7 @@ static FORMATS: LazyLock<Vec<Format>> = LazyLock::new(|| {
         "hyperfine", "gbench", "gobench", "pytest-benchmark", "jmh", "catch2", "chromium", "chromium-by-name", "talos", "auto",
         "hyperfine-console", "criterion-console", "gbench-console", "pytest-benchmark-console", "catch2-console",
         "vitest", "pytest-durations", "asv", "tinybench", "benchmark-ips", "benchmark-js", "benchmark-dotnet",
-        "jmh-console", "gotest-json", "github-action-benchmark", "bencher", "gungraun", "benchmark-dotnet-json",
+        "jmh-console", "gotest-json", "github-action-benchmark", "bencher", "gungraun", "benchmark-dotnet-json", "pyperf-json",
         "nanobench", "perf-stat", "gbench-csv", "ycsb",
         "libtest", "divan",
     ];

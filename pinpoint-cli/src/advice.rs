@@ -212,15 +212,19 @@ fn on_charts(error: &NoMetric) -> Option<&'static str> {
 }
 
 fn on_doubt(doubt: &MetricDoubt) -> String {
-    const PATTERN: &str = "--format 'regex:time: (?<value>[0-9.]+) *(?<unit>[a-z]+)'";
     let reads = |unread: &[UnreadLine]| match unread.first().map(|first| &first.value.hint) {
-        None => PATTERN.to_owned(),
+        None => "--format 'regex:PATTERN'".to_owned(),
         Some(hint @ (ReadHint::CutOff | ReadHint::MixedDocument)) => {
             format!("{hint} (--results PATH)")
         }
         Some(hint) if unread.len() == 1 => hint.to_string(),
-        // A pattern for the first would be read as advice to measure that.
-        Some(_) => format!("a pattern for the one that is meant, as {PATTERN}"),
+        // A pattern without its line would be read as advice to measure that.
+        Some(_) => match unread.iter().find_map(read_by_option) {
+            Some((line, hint)) => {
+                format!("an option for the one that is meant: of `{line}`, {hint}")
+            }
+            None => "a pattern for the one that is meant, --format 'regex:PATTERN'".to_owned(),
+        },
     };
     match doubt {
         MetricDoubt::OtherValues { chart, unread } => {
@@ -230,8 +234,36 @@ fn on_doubt(doubt: &MetricDoubt) -> String {
         MetricDoubt::NotRead { unread } => {
             format!("{}; or --format time", reads(unread))
         }
-        _ => format!("as in {PATTERN}"),
+        MetricDoubt::NameChanges { first, .. } => {
+            format!("as in --format 'regex:{}'", pattern_for_name(first))
+        }
+        _ => "--format 'regex:PATTERN'".to_owned(),
     }
+}
+
+/// An unread line that an option reads, with that.
+fn read_by_option(unread: &UnreadLine) -> Option<(&str, &ReadHint)> {
+    let value = &unread.value;
+    matches!(value.hint, ReadHint::Format(_)).then_some((value.text.trim(), &value.hint))
+}
+
+/// A pattern for the value behind a name whose numbers change from run to run.
+fn pattern_for_name(name: &str) -> String {
+    let mut pattern = String::new();
+    let mut letters = name.chars().peekable();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '0'..='9' => {
+                while letters.next_if(char::is_ascii_digit).is_some() {}
+                pattern.push_str("[0-9]+");
+            }
+            // It ends the argument of a shell.
+            '\'' => pattern.push('.'),
+            letter if letter.is_ascii_punctuation() => pattern.extend(['\\', letter]),
+            letter => pattern.push(letter),
+        }
+    }
+    pattern + r"[\s:=]+(?<value>[0-9.]+)(\s*(?<unit>[a-z]+))?"
 }
 
 fn on_profile(error: &ReadProfileError) -> Option<String> {
@@ -342,6 +374,13 @@ pub(crate) fn clone_of(repository: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
+    use pinpoint_core::ChartChoice;
+    use pinpoint_core::results::{
+        FindMetricError, Format, RequestedMetric, RunOutput, find_metric,
+    };
+
     use super::*;
 
     fn refused(error: LocalError) -> JobError {
@@ -395,6 +434,62 @@ mod tests {
             Some("--build 'git lfs pull'")
         );
         assert_eq!(on_local(&fails("bench.sh is ignored")), None);
+    }
+
+    /// The advice on the doubt about the metric in this output.
+    fn on_output(output: &str) -> String {
+        let asked = RequestedMetric {
+            format: &Format::Auto,
+            charts: ChartChoice::Only,
+            aggregate: None,
+        };
+        let run = RunOutput {
+            results: output.as_bytes().into(),
+            file: None,
+            stderr: b"",
+            measures: &BTreeMap::new(),
+            usual_measure: "wall",
+        };
+        match find_metric(asked, run) {
+            Err(FindMetricError::Doubt(doubt)) => on_doubt(&doubt),
+            other => panic!("{output}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_pattern_fits_a_line_that_is_quoted() {
+        let one = on_output("sorted in 12.5 ms, ok\n");
+        assert!(one.starts_with("--format 'regex:sorted\\s+in"), "{one}");
+        let several = on_output("| a | 12.5 | 13.5 |\nsorted in 12.5 ms, ok\n");
+        assert!(
+            several.starts_with(
+                "an option for the one that is meant: of `sorted in 12.5 ms, ok`, --format 'regex:sorted"
+            ),
+            "{several}"
+        );
+        let none = on_output("| a | 12.5 | 13.5 |\n| b | 12.5 | 13.5 |\n");
+        assert!(none.contains("--format 'regex:PATTERN'"), "{none}");
+    }
+
+    #[test]
+    fn the_pattern_for_a_name_that_changes_reads_each_of_them() {
+        for (first, then) in [
+            ("run 17 (it's): 1.5 ms", "run 202 (it's): 2.5 ms"),
+            ("v1 = 1.5", "v20 = 2.5"),
+        ] {
+            let name = first.rsplit_once([':', '=']).expect("it has one").0.trim();
+            let doubt = MetricDoubt::NameChanges {
+                first: name.into(),
+                then: Vec::new(),
+            };
+            let advice = on_doubt(&doubt);
+            let format = advice.trim_start_matches("as in --format '");
+            let format: Format = format.trim_end_matches('\'').parse().expect("it is valid");
+            for (line, value) in [(first, 1.5), (then, 2.5)] {
+                let charts = format.read(line.as_bytes()).expect("it is read");
+                assert_eq!(charts["value"].values, [value], "{advice}");
+            }
+        }
     }
 
     /// No text in the code of the libraries, comments and tests aside, names a flag or a

@@ -97,6 +97,15 @@ pub struct LargestChange {
     pub scatter: f64,
 }
 
+impl LargestChange {
+    /// Returns true if a change of more than a twentieth may be there: without its size, "no
+    /// regression" would say too much.
+    #[must_use]
+    pub fn hides_much(&self) -> bool {
+        self.relative.is_none_or(|relative| relative > 0.05)
+    }
+}
+
 /// A change that shows in the values although the search looks for none like it: it is smaller
 /// than the magnitude, or for the better.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

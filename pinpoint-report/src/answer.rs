@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 use pinpoint_core::{
-    CombinedCommit, EffectOf, JobState, PairwiseStatus, Position, Status, Stopped,
+    CombinedCommit, EffectOf, JobState, LargestChange, PairwiseStatus, Position, Status, Stopped,
 };
 
 use super::foreign::Foreign;
@@ -123,10 +123,19 @@ fn of_search(document: &BisectionResult) -> Conclusion {
             (word, "found", sentence)
         }
         Status::NoRegression => (
-            "no regression",
+            match hidden(document) {
+                Some(_) => "no large regression",
+                None => "no regression",
+            },
             "good",
             html! {
-                "No regression was found between " (ends)
+                @match hidden(document) {
+                    Some(largest) => {
+                        "No regression of more than " (size(largest, document.unit.as_deref()))
+                        " was found between " (ends) ": smaller ones are not excluded"
+                    }
+                    None => { "No regression was found between " (ends) }
+                }
                 @if !document.unmeasured.is_empty() { ": " (only_failures(document)) }
                 @if let Some(posterior) = &document.posterior {
                     ", with a probability of " (probability(posterior.no_change))
@@ -188,6 +197,15 @@ fn of_search(document: &BisectionResult) -> Conclusion {
         tone,
         sentence,
     }
+}
+
+/// The limit of a search that found nothing, where it leaves so much that it belongs into the
+/// answer.
+fn hidden(document: &BisectionResult) -> Option<&LargestChange> {
+    let posterior = document.posterior.as_ref()?;
+    let is_all = posterior.other_change.is_none() && document.unmeasured.is_empty();
+    let largest = posterior.largest_change.as_ref();
+    largest.filter(|largest| is_all && document.runs > 0 && largest.hides_much())
 }
 
 /// A state by its short name.

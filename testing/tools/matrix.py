@@ -158,6 +158,8 @@ def search(tool: Tool, commits, repository: Path, environment, arguments) -> Out
         os.kill(process.pid, signal.SIGINT)
         output, errors = process.communicate()
         return Outcome("wrong", f"no answer after {arguments.limit} s: {errors.strip()[-600:]}")
+    if arguments.outputs:
+        (arguments.outputs / f"{tool.name}.json").write_text(output)
     return judge(process.returncode, output, errors, commits[SLOW_COMMIT])
 
 
@@ -180,7 +182,8 @@ def judge(code: int, output: str, errors: str, culprit: str) -> Outcome:
 def summary_of(result) -> str:
     """A few words on what the search took, the metric that decided, and what the answer remarks."""
     metric = result["metric"]
-    words = f"{result['runs']} runs, {metric['chart']} in {metric['unit']}, {metric['format']}"
+    unit = metric["unit"] or "no unit"
+    words = f"{result['runs']} runs, {metric['chart']} in {unit}, {metric['format']}"
     return "; ".join([words, *result["warnings"]])
 
 
@@ -213,7 +216,7 @@ def main() -> int:
                         help="a directory for packages that are installed")
     parser.add_argument("--slowdown", type=float, default=30, help="the planted one, in percent")
     parser.add_argument("--limit", type=float, default=600, help="seconds for one search")
-    parser.add_argument("--outputs", type=Path, help="a directory for what each tool prints")
+    parser.add_argument("--outputs", type=Path, help="a directory for what each tool prints, and for the answers")
     parser.add_argument("--outputs-only", action="store_true", help="do not search")
     arguments = parser.parse_args()
     arguments.pinpoint = arguments.pinpoint.resolve()

@@ -35,8 +35,8 @@ pub(crate) struct Benchmark {
     /// pytest-benchmark, jmh, catch2, chromium, chromium-by-name, talos, libtest,
     /// divan, vitest, pytest-durations, asv, tinybench, benchmark-ips, benchmark-js,
     /// benchmark-dotnet, benchmark-dotnet-json, nanobench, gotest-json,
-    /// github-action-benchmark, bencher, gungraun, perf-stat, gbench-csv, ycsb, mitata,
-    /// pyperf, phpbench, k6, wrk, wrk2, ab, sysbench, pgbench, fio, iperf3, gnu-time,
+    /// github-action-benchmark, bencher, gungraun, pyperf-json, perf-stat, gbench-csv,
+    /// ycsb, mitata, pyperf, phpbench, k6, wrk, wrk2, ab, sysbench, pgbench, fio, iperf3, gnu-time,
     /// shell-time; or, to read what a tool shows on a terminal, hyperfine-console,
     /// criterion-console, gbench-console, pytest-benchmark-console, catch2-console,
     /// jmh-console.

@@ -118,6 +118,10 @@ fn headline(text: &mut Text, document: &BisectionResult, display: &Display) -> s
             let perhaps_better = (document.posterior.as_ref())
                 .is_some_and(|posterior| posterior.better > posterior.no_change / 2.0);
             let is_smaller = other.is_some_and(|other| !other.is_better);
+            let hidden = (document.posterior.as_ref())
+                .and_then(|posterior| posterior.largest_change.as_ref())
+                .filter(|largest| largest.hides_much())
+                .filter(|_| other.is_none() && !better && document.unmeasured.is_empty());
             let what = if !document.unmeasured.is_empty() {
                 only_failures(document)
             } else if document.runs == 0 {
@@ -131,7 +135,15 @@ fn headline(text: &mut Text, document: &BisectionResult, display: &Display) -> s
             } else {
                 "no difference was found"
             };
-            writeln!(text, "{GOOD}no regression{GOOD:#} between {ends}: {what}")?;
+            match hidden.filter(|_| document.runs > 0) {
+                Some(largest) => writeln!(
+                    text,
+                    "{GOOD}no regression of more than {}{GOOD:#} between {ends}: smaller ones are \
+                     not excluded",
+                    size(largest, document.unit.as_deref())
+                )?,
+                None => writeln!(text, "{GOOD}no regression{GOOD:#} between {ends}: {what}")?,
+            }
             if let Some(posterior) = document.posterior.as_ref().filter(|_| document.runs > 0) {
                 writeln!(text, "  probability {:.3}", posterior.no_change)?;
                 if let Some(largest) = &posterior.largest_change {
@@ -170,9 +182,6 @@ fn headline(text: &mut Text, document: &BisectionResult, display: &Display) -> s
     }
 }
 
-/// The size above which a change that is not excluded is worth looking for.
-const WORTH_LOOKING_FOR: f64 = 0.05;
-
 /// The size of the excluded changes, and the way to exclude smaller ones.
 fn write_largest_change(
     text: &mut Text,
@@ -185,8 +194,7 @@ fn write_largest_change(
         size(largest, unit),
         level(largest.confidence)
     )?;
-    let is_large = |relative| relative > WORTH_LOOKING_FOR;
-    if largest.relative.is_none_or(is_large) {
+    if largest.hides_much() {
         writeln!(
             text,
             "  The runs scatter by {} (interquartile range), which hides smaller changes. Ask for\n  \

@@ -10,7 +10,7 @@ use pinpoint_document::OutputPosition;
 pub enum FormatError {
     /// No format has this name.
     #[error(
-        "there is no result format `{0}`; use auto, time, lines, json:POINTER, regex:PATTERN, hyperfine, criterion, gbench, gobench, pytest-benchmark, jmh, catch2, chromium, chromium-by-name, talos, hyperfine-console, criterion-console, gbench-console, pytest-benchmark-console, catch2-console, jmh-console, libtest, divan, vitest, pytest-durations, asv, tinybench, benchmark-ips, benchmark-js, benchmark-dotnet, benchmark-dotnet-json, nanobench, gotest-json, github-action-benchmark, bencher, gungraun, perf-stat, gbench-csv, ycsb, {tools}",
+        "there is no result format `{0}`; use auto, time, lines, json:POINTER, regex:PATTERN, hyperfine, criterion, gbench, gobench, pytest-benchmark, jmh, catch2, chromium, chromium-by-name, talos, hyperfine-console, criterion-console, gbench-console, pytest-benchmark-console, catch2-console, jmh-console, libtest, divan, vitest, pytest-durations, asv, tinybench, benchmark-ips, benchmark-js, benchmark-dotnet, benchmark-dotnet-json, nanobench, gotest-json, github-action-benchmark, bencher, gungraun, pyperf-json, perf-stat, gbench-csv, ycsb, {tools}",
         tools = super::line_tools::names()
     )]
     Unknown(String),

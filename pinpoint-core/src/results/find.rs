@@ -232,8 +232,9 @@ fn recognized(
         // The user named the place of the values.
         Err(error) if is_file => Err(error.into()),
         Err(_) => {
-            let unread = unread_in(run.results, None, &source);
-            if let Some(format) = of_stderr().filter(|_| unread.is_empty()) {
+            let mut unread = unread_in(run.results, None, &source);
+            let may_count = |format: &Format| unread.is_empty() || *format != Format::Lines;
+            if let Some(format) = of_stderr().filter(may_count) {
                 let source = MetricSource::StandardError;
                 let found = read(asked, &format, run.stderr.into(), source.clone());
                 // Programs log times, counts and sizes there, as `connected in: 10 ms`. A line is
@@ -243,10 +244,9 @@ fn recognized(
                     return doubtful(asked, run, stderr());
                 }
                 let (metric, charts) = found?;
-                let others = unread_in(run.stderr.into(), Some(&format), &source);
-                return undoubted(asked, metric, charts, others);
+                unread.extend(unread_in(run.stderr.into(), Some(&format), &source));
+                return undoubted(asked, metric, charts, unread);
             }
-            let mut unread = unread;
             if !is_file {
                 unread.extend(stderr());
             }

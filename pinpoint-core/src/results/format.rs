@@ -14,8 +14,9 @@ use super::{
     chromium, chromium_by_name, criterion, criterion_console, divan, github_action_benchmark,
     go_benchmark, go_test_json, google_benchmark, google_benchmark_console, google_benchmark_csv,
     gungraun, hyperfine, hyperfine_console, is_criterion_result, jmh, jmh_console, json, libtest,
-    lines, nanobench, not_a_number, pattern, perf_stat, pytest_benchmark, pytest_benchmark_console,
-    pytest_durations, recognize, repair, talos, text, tinybench, vitest, ycsb,
+    lines, nanobench, not_a_number, pattern, perf_stat, pyperf_json, pytest_benchmark,
+    pytest_benchmark_console, pytest_durations, recognize, repair, talos, text, tinybench, vitest,
+    ycsb,
 };
 use crate::Series;
 
@@ -167,6 +168,8 @@ pub enum Format {
     Gungraun,
     /// `benchmark-dotnet-json`: the JSON that BenchmarkDotNet exports.
     BenchmarkDotNetJson,
+    /// `pyperf-json`: the JSON that pyperf writes with `-o`.
+    PyperfJson,
     /// `perf-stat`: the output of `perf stat`.
     PerfStat,
     /// `gbench-csv`: Google Benchmark's `--benchmark_format=csv`.
@@ -180,7 +183,7 @@ pub enum Format {
 }
 
 /// The formats that need only a name.
-pub(super) const NAMES: [(Format, &str); 37] = [
+pub(super) const NAMES: [(Format, &str); 38] = [
     (Format::Auto, "auto"),
     (Format::Time, "time"),
     (Format::Lines, "lines"),
@@ -214,6 +217,7 @@ pub(super) const NAMES: [(Format, &str); 37] = [
     (Format::Bencher, "bencher"),
     (Format::Gungraun, "gungraun"),
     (Format::BenchmarkDotNetJson, "benchmark-dotnet-json"),
+    (Format::PyperfJson, "pyperf-json"),
     (Format::PerfStat, "perf-stat"),
     (Format::GoogleBenchmarkCsv, "gbench-csv"),
     (Format::Ycsb, "ycsb"),
@@ -336,6 +340,7 @@ impl Format {
             (Self::BenchmarkDotNetJson, Output::File(content)) => {
                 benchmark_dotnet_json::read(&document(content)?)
             }
+            (Self::PyperfJson, Output::File(content)) => pyperf_json::read(&document(content)?),
             (Self::PerfStat, Output::File(content)) => perf_stat::read(&text::lines(content)),
             (Self::GoogleBenchmarkCsv, Output::File(content)) => {
                 google_benchmark_csv::read(&text::lines(content))
@@ -382,6 +387,7 @@ impl Format {
                 | Self::GithubActionBenchmark
                 | Self::Bencher
                 | Self::BenchmarkDotNetJson
+                | Self::PyperfJson
                 // One line in a log about other things.
                 | Self::Talos
         )

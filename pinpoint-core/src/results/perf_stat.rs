@@ -10,8 +10,16 @@
 //!           0.011362 +- 0.000459 seconds time elapsed  ( +-  4.04% )
 //! ```
 //!
+//! With `-I`, each line begins with a time, and there is no title:
+//!
+//! ```text
+//! #           time             counts unit events
+//!      0.050302066               0.96 msec task-clock      #    0.019 CPUs utilized
+//!      0.100664544      <not counted> msec task-clock
+//! ```
+//!
 //! One chart for each event, and `elapsed`, `user` and `sys` in seconds; of several commands,
-//! `./sums instructions`. A count is a cost if it is known to be one.
+//! `./sums instructions`; of parts of the machine (`-A`), `CPU0 instructions`. A count is a cost if it is known to be one.
 //!
 //! In another locale perf writes `1.234 instructions` for `1234` in C, and `1,234` in that of the
 //! United States. Where a number of a command is not one of these two, none of them is read.
@@ -19,6 +27,7 @@
 
 use super::charts::Charts;
 use super::number::{self, Number};
+use super::perf_stat_intervals::{self, Intervals, Part, seconds, split_place};
 use super::text::{column_of, lines_with_ends, shown};
 use super::{OutputPosition, ReadError, Reading, perf_stat_records};
 use crate::Direction;
@@ -34,6 +43,12 @@ const COSTS: [&str; 6] = [
     "migrations",
 ];
 
+/// Perf's text for an event of a command that did not run.
+pub(super) const NOT_COUNTED: &str = "<not counted>";
+
+/// Perf's text for an event that the processor can't count.
+pub(super) const NOT_SUPPORTED: &str = "<not supported>";
+
 const BEGIN: &str = "Performance counter stats for";
 
 /// The lines after the elapsed time, which end the output for a command.
@@ -48,7 +63,10 @@ const TIMES: [&str; 4] = ["elapsed", "duration_time", "task-clock", "cpu-clock"]
 
 pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
     if !has_a_block(text) {
-        return perf_stat_records::read(text);
+        return match has_intervals(text) {
+            true => read_intervals(text),
+            false => perf_stat_records::read(text),
+        };
     }
     let mut charts = Charts::default();
     let mut blocks: Vec<Block> = Vec::new();
@@ -84,9 +102,10 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
     let is_only = blocks.len() == 1;
     for block in &blocks {
         for (index, line, counter) in &block.counters {
+            let event = perf_stat_intervals::chart(counter.place, counter.name);
             let chart = match is_only {
-                true => counter.name.to_owned(),
-                false => format!("{} {}", block.command, counter.name),
+                true => event,
+                false => format!("{} {event}", block.command),
             };
             match counter.value {
                 Err(reason) => charts.fail(&chart, format!("perf says `{reason}`")),
@@ -116,7 +135,70 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
 }
 
 pub(super) fn recognize(text: &str) -> bool {
-    has_a_block(text) || perf_stat_records::recognize(text)
+    has_a_block(text) || has_intervals(text) || perf_stat_records::recognize(text)
+}
+
+/// Reads the output of `perf stat -I`.
+fn read_intervals(text: &str) -> Result<Reading, ReadError> {
+    let mut charts = Charts::default();
+    let mut intervals = Intervals::default();
+    let mut is_begun = false;
+    for (index, line, has_end) in lines_with_ends(text) {
+        if is_head(line) {
+            is_begun = true;
+            charts.knows(index);
+            continue;
+        }
+        let Some((word, rest)) = line.trim().split_once(char::is_whitespace) else {
+            continue;
+        };
+        let Some(time) = seconds(word).filter(|_| is_begun) else {
+            continue;
+        };
+        // A figure that is derived from the one above.
+        if rest.trim_start().starts_with('#') {
+            charts.knows(index);
+            continue;
+        }
+        let Some(counter) = counter(rest) else {
+            continue;
+        };
+        let part = match counter.value {
+            // Half a name is another event's.
+            _ if !has_end && !counter.has_whole_name => {
+                charts.doubts(index);
+                continue;
+            }
+            _ if word.contains(',') => Part::OtherLocale,
+            Ok(_) if counter.is_of_other_locale => Part::OtherLocale,
+            Ok(Some(Number::Finite(value))) => Part::Counted(value),
+            Ok(Some(Number::NotFinite)) => Part::NotFinite,
+            Ok(None) => {
+                charts.doubts(index);
+                continue;
+            }
+            Err(NOT_COUNTED) => Part::NotCounted,
+            Err(_) => Part::NotSupported,
+        };
+        let event = (counter.place, counter.name);
+        intervals.add(time, event, counter.unit, part, index);
+        charts.knows(index);
+    }
+    intervals.finish(&mut charts);
+    name_headline(&mut charts);
+    charts.finish("a counter below `time counts unit events`")
+}
+
+/// Returns true for the head of the table of `-I`.
+fn is_head(line: &str) -> bool {
+    let mut words = line.split_whitespace();
+    words.next() == Some("#")
+        && words.next() == Some("time")
+        && line.trim_end().ends_with(" unit events")
+}
+
+fn has_intervals(text: &str) -> bool {
+    text.lines().any(|line| is_head(shown(line)))
 }
 
 /// Names the chart that is the time of the command, of which the others tell why it is so long.
@@ -178,6 +260,8 @@ impl<'a> Block<'a> {
 
 struct Counter<'a> {
     name: &'a str,
+    /// The part of the machine.
+    place: Option<&'a str>,
     /// Or perf's text instead. `None` is not a number, or not one of the C locale.
     value: Result<Option<Number>, &'a str>,
     unit: Option<&'a str>,
@@ -187,16 +271,18 @@ struct Counter<'a> {
 }
 
 fn counter(line: &str) -> Option<Counter<'_>> {
+    let (place, line) = split_place(line.trim(), char::is_whitespace);
     let line = line.trim();
     let before = line.split('#').next().unwrap_or_default();
     // The deviation of the runs, and the part of the time for which it was counted.
     let before = before.split(" (").next().unwrap_or_default();
     let after = &line[before.len()..];
-    for reason in ["<not counted>", "<not supported>"] {
+    for reason in [NOT_COUNTED, NOT_SUPPORTED] {
         if let Some(rest) = before.strip_prefix(reason) {
             let name = rest.split_whitespace().find(|word| !is_unit(word))?;
             return Some(Counter {
                 name,
+                place,
                 value: Err(reason),
                 unit: None,
                 is_of_other_locale: has_decimal_comma(after),
@@ -238,6 +324,7 @@ fn counter(line: &str) -> Option<Counter<'_>> {
     }
     Some(Counter {
         name,
+        place,
         value: Ok(number),
         unit,
         is_of_other_locale,

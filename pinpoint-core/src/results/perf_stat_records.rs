@@ -4,11 +4,16 @@
 //! 1.38,msec,task-clock,1383392,100.00,0.013,CPUs utilized
 //! <not supported>,,cycles,0,100.00,,
 //! {"counter-value" : "1.003281", "unit" : "msec", "event" : "task-clock", "event-runtime" : 1003281, …}
+//!      0.050099036,0.87,msec,task-clock,866095,100.00,0.017,CPUs utilized
+//! CPU0,105.64,msec,cpu-clock,105639337,100.00,1.016,CPUs utilized
+//! {"interval" : 0.050130365, "counter-value" : "0.917771", …}
+//! {"cpu" : "0", "counter-value" : "116.062274", …}
 //! ```
 //!
 //! The separator is the user's. With `-r`, the deviation stands before the time for which the event
-//! was counted. One chart for each event; the derived figures are not read, nor are records for
-//! parts of the machine or of the time (`-A`, `-I`). The elapsed time is not among them.
+//! was counted. One chart for each event, and for each part of the machine (`-A`), `CPU0
+//! cpu-clock`; the derived figures are not read. The elapsed time is only among them with `-I`,
+//! whose parts of the time are added up.
 //!
 //! Source: perf-stat(1), "CSV FORMAT" and "JSON FORMAT". Checked with perf 6.1.
 
@@ -18,12 +23,14 @@ use serde::Deserialize;
 
 use super::charts::Charts;
 use super::number::{self, Number};
-use super::perf_stat::{OTHER_LOCALE, direction, name_headline};
+use super::perf_stat::{NOT_COUNTED, NOT_SUPPORTED, OTHER_LOCALE, direction, name_headline};
+use super::perf_stat_intervals::{self, Intervals, Part, seconds, split_place};
 use super::text::{column_of, lines_with_ends, shown};
 use super::{OutputPosition, ReadError, Reading};
 
 pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
     let mut charts = Charts::default();
+    let mut intervals = Intervals::default();
     for (index, line, _) in lines_with_ends(text) {
         let Some(record) = record(line) else {
             let is_begun = line.starts_with('{') && line.contains(COUNTER);
@@ -38,23 +45,36 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
             "msec" => Some("ms"),
             unit => Some(unit),
         };
-        let event = &*record.event;
-        match number::number(&record.value) {
+        let value = number::number(&record.value);
+        if let Some(time) = record.interval {
+            let part = match value {
+                _ if record.value == NOT_COUNTED => Part::NotCounted,
+                _ if record.value == NOT_SUPPORTED => Part::NotSupported,
+                Some(Number::Finite(value)) => Part::Counted(value),
+                Some(Number::NotFinite) => Part::NotFinite,
+                None => Part::OtherLocale,
+            };
+            let event = (record.place.as_deref(), &*record.event);
+            intervals.add(time, event, unit, part, index);
+            continue;
+        }
+        let event = &*perf_stat_intervals::chart(record.place.as_deref(), &record.event);
+        let better = direction(&record.event, unit);
+        match value {
             _ if record.value.starts_with('<') => {
                 charts.fail(event, format!("perf says `{}`", record.value));
             }
             Some(Number::Finite(value)) => {
-                charts.add_once(event, vec![value], unit, direction(event, unit), || {
-                    OutputPosition::Text {
-                        line: index + 1,
-                        column: column_of(line, line.trim_start()),
-                    }
+                charts.add_once(event, vec![value], unit, better, || OutputPosition::Text {
+                    line: index + 1,
+                    column: column_of(line, line.trim_start()),
                 });
             }
             Some(Number::NotFinite) => charts.fail(event, "its value is not a number"),
             None => charts.fail(event, OTHER_LOCALE),
         }
     }
+    intervals.finish(&mut charts);
     name_headline(&mut charts);
     charts.finish("a record of an event, as of `perf stat -x` or `-j`")
 }
@@ -72,6 +92,10 @@ struct Record<'a> {
     value: Cow<'a, str>,
     unit: Cow<'a, str>,
     event: Cow<'a, str>,
+    /// The end of the part of the time, in seconds.
+    interval: Option<f64>,
+    /// The part of the machine.
+    place: Option<Cow<'a, str>>,
 }
 
 fn record(line: &str) -> Option<Record<'_>> {
@@ -92,6 +116,11 @@ fn json(line: &str) -> Option<Record<'_>> {
         unit: Cow<'a, str>,
         #[serde(borrow)]
         event: Cow<'a, str>,
+        interval: Option<f64>,
+        #[serde(borrow)]
+        cpu: Option<Cow<'a, str>>,
+        #[serde(borrow, alias = "die", alias = "core", alias = "node")]
+        socket: Option<Cow<'a, str>>,
     }
     // Most lines of other outputs are skipped without parsing.
     if !line.contains(COUNTER) {
@@ -102,6 +131,11 @@ fn json(line: &str) -> Option<Record<'_>> {
         value: members.counter_value,
         unit: members.unit,
         event: members.event,
+        interval: members.interval,
+        place: match members.cpu {
+            Some(cpu) => Some(format!("CPU{cpu}").into()),
+            None => members.socket,
+        },
     })
 }
 
@@ -109,7 +143,7 @@ fn json(line: &str) -> Option<Record<'_>> {
 fn separated(line: &str) -> Option<Record<'_>> {
     let end = match line.strip_prefix('<') {
         Some(rest) if rest.starts_with("not ") => 2 + rest.find('>')?,
-        _ => line.find(|letter: char| !letter.is_ascii_digit() && letter != '.')?,
+        _ => line.find(|it: char| !it.is_ascii_alphanumeric() && !matches!(it, '.' | '-'))?,
     };
     let separator = line[end..].chars().next()?;
     if end == 0 || separator.is_alphanumeric() {
@@ -117,13 +151,33 @@ fn separated(line: &str) -> Option<Record<'_>> {
     }
     // A number of another language has a comma, which a semicolon follows.
     let separator = match line[end..].find(';') {
-        Some(at) if separator == ',' && at < 8 => ';',
+        Some(at) if separator == ',' && at < MOST_DECIMALS => ';',
         _ => separator,
     };
+    if let Some(record) = of_fields(line, separator) {
+        return Some(record);
+    }
+    let time = line.split_once(separator);
+    let time = time.and_then(|(time, rest)| Some((seconds(time)?, rest)));
+    let (place, rest) = split_place(time.map_or(line, |(_, rest)| rest), |it| it == separator);
+    let record = of_fields(rest, separator)?;
+    Some(Record {
+        interval: time.map(|(time, _)| time),
+        place: place.map(Into::into),
+        ..record
+    })
+}
+
+/// The most characters of a number after its whole part.
+const MOST_DECIMALS: usize = 11;
+
+/// A record for all of the machine and of the time.
+fn of_fields(line: &str, separator: char) -> Option<Record<'_>> {
     let fields: Vec<&str> = line.splitn(8, separator).collect();
     let [value, unit, event, rest @ ..] = &fields[..] else {
         return None;
     };
+    let is_value = value.starts_with("<not ") || value.starts_with(|it: char| it.is_ascii_digit());
     let rest = match rest {
         [deviation, rest @ ..] if deviation.ends_with('%') => rest,
         rest => rest,
@@ -143,9 +197,11 @@ fn separated(line: &str) -> Option<Record<'_>> {
         });
     let is_event = event.starts_with(|letter: char| letter.is_ascii_alphabetic());
     let is_unit = unit.chars().all(char::is_alphabetic);
-    (is_time && is_share && is_event && is_unit).then_some(Record {
+    (is_value && is_time && is_share && is_event && is_unit).then_some(Record {
         value: (*value).into(),
         unit: (*unit).into(),
         event: (*event).into(),
+        interval: None,
+        place: None,
     })
 }

@@ -116,13 +116,14 @@ fn of_top(members: &BTreeSet<String>) -> Option<Format> {
 }
 
 /// The format of a document in which an object in an array has these members: in that of
-/// hyperfine's results, or at the top.
+/// hyperfine's results or of pyperf's benchmarks, or at the top.
 fn of_record(array: Array, members: &BTreeSet<String>) -> Option<Format> {
     let has = |name| members.contains(name);
     match array {
         Array::Results => {
             (has("command") && (has("times") || has("mean"))).then_some(Format::Hyperfine)
         }
+        Array::Benchmarks => has("runs").then_some(Format::PyperfJson),
         Array::Top if has("benchmark") && has("mode") => Some(Format::Jmh),
         Array::Top if has("guid") && has("type") => Some(Format::Chromium),
         Array::Top if has("name") && has("unit") && HISTOGRAM.iter().any(|name| has(name)) => {
@@ -151,6 +152,8 @@ enum Array {
     Top,
     /// The member `results` of the top object.
     Results,
+    /// The member `benchmarks` of the top object.
+    Benchmarks,
 }
 
 #[derive(Clone, Copy)]
@@ -182,7 +185,11 @@ impl<'de> Visitor<'de> for Look<'_> {
         let Self(format, level) = self;
         let mut names = BTreeSet::new();
         while let Some(name) = members.next_key::<String>()? {
-            let is_results = matches!(level, Level::Top) && name == "results";
+            let array = match (level, &*name) {
+                (Level::Top, "results") => Some(Array::Results),
+                (Level::Top, "benchmarks") => Some(Array::Benchmarks),
+                _ => None,
+            };
             names.insert(name);
             *format = match level {
                 Level::Top => of_top(&names),
@@ -192,8 +199,8 @@ impl<'de> Visitor<'de> for Look<'_> {
             if format.is_some() {
                 return Err(A::Error::custom("decided"));
             }
-            if is_results {
-                members.next_value_seed(Look(format, Level::Array(Array::Results)))?;
+            if let Some(array) = array {
+                members.next_value_seed(Look(format, Level::Array(array)))?;
             } else {
                 members.next_value::<IgnoredAny>()?;
             }

@@ -386,6 +386,115 @@ fn a_measurement_that_failed_is_no_metric() {
     );
 }
 
+/// The time is what is asked for where a command runs under `time`, and what it prints elsewhere
+/// is not a doubt about it.
+#[test]
+fn the_real_time_of_time_is_meant() {
+    const BASH: &str = "\nreal\t0m0.934s\nuser\t0m0.087s\nsys\t0m0.000s\n";
+    const POSIX: &str = "real 0.93\nuser 0.08\nsys 0.00\n";
+    const GNU: &str = "\tCommand being timed: \"./program\"\n\tUser time (seconds): 0.98\n\tSystem time (seconds): 0.00\n\tPercent of CPU this job got: 99%\n\tElapsed (wall clock) time (h:mm:ss or m:ss): 0:01.04\n\tMaximum resident set size (kbytes): 956\n\tExit status: 0\n";
+    const GNU_SHORT: &str = "0.98user 0.00system 0:01.04elapsed 99%CPU (0avgtext+0avgdata 956maxresident)k\n0inputs+0outputs (0major+65minor)pagefaults 0swaps\n";
+    for (stderr, chart, format) in [
+        (BASH, "real", "shell-time"),
+        (POSIX, "real", "shell-time"),
+        (GNU, "elapsed", "gnu-time"),
+        (GNU_SHORT, "elapsed", "gnu-time"),
+    ] {
+        for stdout in ["", "done\n"] {
+            let run = Run {
+                stderr,
+                ..run_printing(stdout)
+            };
+            let metric = run.is(chart, format, MetricSource::StandardError);
+            assert_eq!(metric.remarks.len(), 1, "{:?}", metric.remarks);
+            assert!(metric.remarks[0].contains("it is the result by which the tool is known"));
+        }
+        // What the program prints may be meant, unless the time is named.
+        let beside = Run {
+            stderr,
+            ..run_printing("sum 12345\n")
+        };
+        let MetricDoubt::OtherValues {
+            chart: read,
+            unread,
+        } = beside.doubt()
+        else {
+            panic!("there is another one");
+        };
+        assert_eq!((&*read, unread.len()), (chart, 1));
+        for stdout in ["", "sum 12345\n"] {
+            let named = Run {
+                charts: ChartChoice::Named("user"),
+                stderr,
+                ..run_printing(stdout)
+            };
+            named.is("user", format, MetricSource::StandardError);
+        }
+    }
+}
+
+#[test]
+fn a_time_of_few_steps_is_remarked() {
+    let remarks = |stderr| {
+        let run = Run {
+            stderr,
+            ..run_printing("")
+        };
+        run.find().unwrap().remarks
+    };
+    let [coarse, _] = &remarks("real 0.17\nuser 0.08\nsys 0.00\n")[..] else {
+        panic!("it is remarked");
+    };
+    assert_eq!(
+        coarse,
+        "`real` is printed in steps of 0.01 s, 6 % of its value: a smaller change may not show, so \
+         have a run do more work, or compare its wall-clock time"
+    );
+    let [nothing, _] = &remarks("real 0.00\nuser 0.00\nsys 0.00\n")[..] else {
+        panic!("it is remarked");
+    };
+    assert!(nothing.contains("0.01 s, more than its value"), "{nothing}");
+    for fine in [
+        "real 0.20\nuser 0.08\nsys 0.00\n",
+        "real\t0m0.170s\nuser\t0m0.004s\nsys\t0m0.000s\n",
+        "real 12.00\nuser 0.08\nsys 0.00\n",
+    ] {
+        assert_eq!(remarks(fine).len(), 1, "{fine}");
+    }
+}
+
+#[test]
+fn the_average_of_the_only_benchmark_of_mitata_is_meant() {
+    const HEAD: &str = "clk: ~2.75 GHz\ncpu: AMD EPYC\nruntime: node 20.20.2 (x64-linux)\n\nbenchmark                   avg (min … max) p75 / p99    (min … top 1%)\n------------------------------------------- -------------------------------\n";
+    const ROW: &str = "                      (160.33 µs … 5.62 ms) 225.33 µs █\n                    ( 48.00  b … 102.33 kb) 344.37  b █▇▂▂▁\n";
+    let one = format!("{HEAD}work                         173.16 µs/iter 162.81 µs █\n{ROW}");
+    let metric = run_printing(Box::leak(one.into_boxed_str())).is(
+        "work",
+        "mitata",
+        MetricSource::StandardOutput,
+    );
+    assert_eq!(metric.remarks, [""; 0]);
+    assert_eq!(metric.charts["work"].direction, Direction::Down);
+    let two =
+        format!("{HEAD}a    173.16 µs/iter 162.81 µs █\n{ROW}b    1.16 µs/iter 1.81 µs █\n{ROW}");
+    let error = run_printing(Box::leak(two.into_boxed_str()))
+        .find()
+        .unwrap_err();
+    assert!(
+        matches!(error, FindMetricError::Charts(NoMetric::ManyCharts { .. })),
+        "{error}"
+    );
+}
+
+/// A script of one's own has neither events per second nor transactions.
+#[test]
+fn the_average_latency_of_sysbench_is_meant_where_nothing_else_is_printed() {
+    const SCRIPT: &str = "sysbench 1.0.20 (using system LuaJIT 2.1.0-beta3)\n\nRunning the test with following options:\nNumber of threads: 1\nInitializing random number generator from current time\n\n\nInitializing worker threads...\n\nThreads started!\n\n\nGeneral statistics:\n    total time:                          1.0050s\n    total number of events:              235\n\nLatency (ms):\n         min:                                    3.62\n         avg:                                    4.24\n         max:                                   13.99\n         95th percentile:                        7.70\n         sum:                                  995.46\n\nThreads fairness:\n    events (avg/stddev):           235.0000/0.00\n    execution time (avg/stddev):   0.9955/0.00\n\n";
+    let metric =
+        run_printing(SCRIPT).is("average latency", "sysbench", MetricSource::StandardOutput);
+    assert_eq!(metric.charts["average latency"].direction, Direction::Down);
+}
+
 #[test]
 fn a_name_that_is_missing_in_the_next_run_is_a_doubt() {
     let charts = |name: &str| vec![name.to_owned()];

@@ -125,6 +125,22 @@ fn no_regression_and_only_improvements() {
     none.status = Status::NoRegression;
     let expected = format!("No regression was found between {end} and {end}");
     assert_eq!(body(&none), format!("{expected}.\n"));
+    let largest_change = |relative| {
+        let largest = format!(
+            r#"{{"amount": 1.0, "relative": {relative}, "confidence": 0.95, "scatter": 1.0}}"#
+        );
+        serde_json::from_str(&largest).expect("it is valid")
+    };
+    for (relative, more) in [(0.04, ""), (0.345, " One of up to 34.5 % is not excluded.")] {
+        none.posterior = Some(Posterior {
+            no_change: 0.9,
+            better: 0.0,
+            spans: Vec::new(),
+            largest_change: Some(largest_change(relative)),
+            other_change: None,
+        });
+        assert_eq!(body(&none), format!("{expected}.{more}\n"));
+    }
     none.posterior = Some(Posterior {
         no_change: 0.2,
         better: 0.7,

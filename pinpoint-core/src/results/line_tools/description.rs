@@ -16,6 +16,8 @@ pub(super) struct Tool {
     /// The charts of which one is the tool's own result: it is compared where no chart is named.
     /// If an output has two of them, the user is asked.
     pub(super) headlines: &'static [&'static str],
+    /// The chart that is the tool's own result where none of the headlines is there.
+    pub(super) otherwise: Option<&'static str>,
     /// A line that begins the output of another run, with its `{name}`. Of several names, each is
     /// the beginning of its charts' names.
     pub(super) title: Option<&'static str>,
@@ -41,6 +43,7 @@ impl Tool {
         signs: &[],
         figures: &[],
         headlines: &[],
+        otherwise: None,
         title: None,
         section: None,
         failures: &[],

@@ -161,7 +161,7 @@ mod tests {
                 "{}",
                 tool.name
             );
-            for headline in tool.headlines {
+            for headline in tool.headlines.iter().chain(&tool.otherwise) {
                 let is_chart = tool.figures.iter().any(|figure| figure.chart == *headline);
                 assert!(
                     is_chart || tool.section.is_some(),

@@ -115,6 +115,7 @@ impl Reader {
         }
         let names: BTreeSet<&str> = titles.iter().copied().collect();
         let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+        let mut coarse: BTreeMap<String, String> = BTreeMap::new();
         for Found {
             title,
             chart,
@@ -127,6 +128,9 @@ impl Reader {
                 _ => chart,
             };
             *counts.entry(chart.clone()).or_default() += 1;
+            if let Some(remark) = value.remark_if_coarse(&chart) {
+                coarse.entry(chart.clone()).or_insert(remark);
+            }
             match value.number {
                 Number::Finite(number) => {
                     let unit = Some(&*value.unit).filter(|unit| !unit.is_empty());
@@ -143,8 +147,16 @@ impl Reader {
             ));
         }
         let mut headlines = (tool.headlines.iter()).filter(|chart| charts.has(chart));
-        if let (Some(headline), None) = (headlines.next(), headlines.next()) {
+        let headline = match (headlines.next(), headlines.next()) {
+            (Some(headline), None) => Some(*headline),
+            (None, _) => tool.otherwise.filter(|chart| charts.has(chart)),
+            _ => None,
+        };
+        if let Some(headline) = headline {
             charts.headline(headline);
+            if let Some(remark) = coarse.get(headline) {
+                charts.remark(remark.clone());
+            }
         }
         charts.finish(&format!("a result of {}", tool.name))
     }
@@ -194,6 +206,45 @@ struct Value {
     number: Number,
     unit: Cow<'static, str>,
     direction: Direction,
+    /// The value of its last decimal place, in its unit.
+    step: Option<f64>,
+}
+
+/// A value of fewer steps than this hardly tells a change.
+const FEW_STEPS: f64 = 20.0;
+
+impl Value {
+    /// A remark on a value that is printed with so few digits that they hide changes.
+    fn remark_if_coarse(&self, chart: &str) -> Option<String> {
+        let (Number::Finite(value), Some(step)) = (self.number, self.step) else {
+            return None;
+        };
+        // Half a step less, as the last decimal of both is not exact.
+        let is_coarse = value.abs() < step * (FEW_STEPS - 0.5);
+        is_coarse.then(|| {
+            let steps = format!("{step} {}", self.unit);
+            let steps = steps.trim_end();
+            let share = match (step / value.abs() * 100.0).round() {
+                share if share.is_finite() => format!("{share} % of its value"),
+                _ => "more than its value".to_owned(),
+            };
+            format!(
+                "`{chart}` is printed in steps of {steps}, {share}: a smaller change may not show, \
+                 so have a run do more work, or compare its wall-clock time"
+            )
+        })
+    }
+}
+
+/// The value of the last decimal place of a number or a duration, in the unit of its last part.
+fn step_of(text: &str) -> Option<f64> {
+    let number = text.trim_end_matches(|letter: char| letter.is_alphabetic());
+    let decimals = number.rsplit_once(['.', ','])?.1.len();
+    let is_decimal = !number.contains(['e', 'E']) && (1..=9).contains(&decimals);
+    match is_decimal {
+        true => format!("1e-{decimals}").parse().ok(),
+        false => None,
+    }
 }
 
 /// The value of a line, in the unit of the figure. `None` if it can be read in two ways.
@@ -202,6 +253,8 @@ fn value(tool: &Tool, figure: &Figure, parts: &Captures) -> Option<Value> {
         let usual = tool.units.iter().find(|(own, _)| *own == printed);
         usual.map(|(_, usual)| *usual)
     };
+    let text = parts.name("value").or(parts.name("time"));
+    let step = text.and_then(|text| step_of(text.as_str()));
     let (number, printed) = match (parts.name("value"), parts.name("time")) {
         (Some(value), _) => {
             let unit = parts.name("unit").map(|unit| unit.as_str());
@@ -217,31 +270,26 @@ fn value(tool: &Tool, figure: &Figure, parts: &Captures) -> Option<Value> {
         (None, Some(time)) => time_of(time.as_str())?,
         (None, None) => return None,
     };
-    let Some(printed) = printed else {
-        return Some(Value {
-            number,
-            unit: figure.unit.into(),
-            direction: figure.direction,
-        });
+    let of_figure = Value {
+        number,
+        unit: figure.unit.into(),
+        direction: figure.direction,
+        step,
+    };
+    let (Some(printed), Number::Finite(amount)) = (printed, number) else {
+        return Some(of_figure);
     };
     let unit = usual(printed).unwrap_or(printed);
-    let Number::Finite(amount) = number else {
-        return Some(Value {
-            number,
-            unit: figure.unit.into(),
-            direction: figure.direction,
-        });
-    };
     Some(match convert(amount, unit, figure.unit) {
         Some(amount) => Value {
             number: Number::Finite(amount),
-            unit: figure.unit.into(),
-            direction: figure.direction,
+            step: step.and_then(|step| convert(step, unit, figure.unit)),
+            ..of_figure
         },
         None => Value {
-            number,
             unit: unit.to_owned().into(),
             direction: Direction::Unknown,
+            ..of_figure
         },
     })
 }

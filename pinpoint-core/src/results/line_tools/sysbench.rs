@@ -7,7 +7,8 @@
 //!          avg:                                    0.30
 //! ```
 //!
-//! Checked with sysbench 1.0.20: cpu, memory, fileio and mutex; databases are as documented.
+//! Checked with sysbench 1.0.20: cpu, memory, fileio, mutex and a script in Lua; databases are as
+//! documented.
 
 use super::description::{Tool, less, more};
 
@@ -41,6 +42,8 @@ pub(super) const TOOL: Tool = Tool {
         ),
     ],
     headlines: &["events per second", "transactions", "transferred"],
+    // Of a script of one's own, and of mutex, nothing else is printed.
+    otherwise: Some("average latency"),
     warnings: &["ignored errors: {value} ({}"],
     own: &[
         "Total operations: {}",

