@@ -134,7 +134,7 @@ fn rows() -> Result<Vec<Row>, Box<dyn Error>> {
         ),
     ] {
         for program in ["python", "git", "gcc", "gzip", "perl"] {
-            let values = recording(program, state)?;
+            let values = recording(&format!("{program}-{state}"))?;
             for (name, change, right, runs) in changes {
                 let scenario = Scenario {
                     memory: Memory::Recorded(values.clone()),
@@ -178,15 +178,97 @@ fn rows() -> Result<Vec<Row>, Box<dyn Error>> {
             }
         }
     }
+    rows.extend(spells(&row)?);
+    Ok(rows)
+}
+
+/// Machines whose speed changes by the clock, whatever runs and builds take; their factor, and the
+/// mean milliseconds at the first and at the second speed.
+const CLOCKS: [(&str, f64, [f64; 2]); 4] = [
+    ("x1.5 5s", 1.5, [20_000.0, 5_000.0]),
+    ("x1.5 20s", 1.5, [20_000.0, 20_000.0]),
+    ("x2 60s", 2.0, [60_000.0, 60_000.0]),
+    ("x4 20s", 4.0, [60_000.0, 20_000.0]),
+];
+
+/// Two changes far larger than the forty others.
+fn two_large(large: f64, mut small: impl FnMut(usize) -> f64) -> Vec<f64> {
+    let mut changes = vec![large, large];
+    changes.extend((0..40).map(&mut small));
+    changes
+}
+
+/// Hard cases of machines whose speed comes and goes, with changes that are not worth finding.
+fn spells(row: &impl Fn(&str, Scenario, f64, f64) -> Row) -> Result<Vec<Row>, Box<dyn Error>> {
+    let mut rows = Vec::new();
+    for (name, factor, lengths) in CLOCKS {
+        for (length, run_time) in [("0.1s", 100), ("1s", 1_000)] {
+            let scenario = Scenario {
+                memory: Memory::Clock { factor, lengths },
+                changes: vec![0.3],
+                proportional: Some(0.02 * NORMAL_RANGE),
+                run_time,
+                build_time: 2_000,
+                ..Scenario::new(64)
+            };
+            rows.push(row(
+                &format!("clock {name} run {length} +30%"),
+                scenario,
+                90.0,
+                150.0,
+            ));
+        }
+    }
+    let waves = Scenario {
+        memory: Memory::Recorded(recording("waves")?),
+        proportional: Some(1.0),
+        ..Scenario::new(482)
+    };
+    // From -3 to +4 %.
+    let small = |index: usize| -0.03 + 0.07 * (index * 17 % 40) as f64 / 39.0;
+    let walk = Scenario {
+        proportional: Some(0.08),
+        // From 1 to 8 %, up and down.
+        changes: two_large(0.35, |index| {
+            let size = 0.01 + 0.07 * (index * 17 % 40) as f64 / 39.0;
+            if index % 2 == 0 { size } else { -size }
+        }),
+        ..Scenario::new(482)
+    };
+    for (name, scenario, large) in [
+        (
+            "waves 2",
+            Scenario {
+                changes: vec![0.4, 0.4],
+                ..waves.clone()
+            },
+            0.4,
+        ),
+        (
+            "waves 42",
+            Scenario {
+                changes: two_large(0.4, small),
+                ..waves
+            },
+            0.4,
+        ),
+        ("walk", walk, 0.35),
+    ] {
+        for (told, magnitude) in [("told", Some(Magnitude::Percent(25.0))), ("untold", None)] {
+            rows.push(Row {
+                magnitude,
+                large,
+                max_runs: Some(3_000),
+                ..row(&format!("{name} {told}"), scenario.clone(), 95.0, 150.0)
+            });
+        }
+    }
     Ok(rows)
 }
 
 /// The recorded wall times of a program, which `recordings/record.py` made.
-fn recording(program: &str, state: &str) -> Result<Arc<[f64]>, Box<dyn Error>> {
-    let path = format!(
-        "{}/recordings/{program}-{state}.csv",
-        env!("CARGO_MANIFEST_DIR")
-    );
+fn recording(name: &str) -> Result<Arc<[f64]>, Box<dyn Error>> {
+    let path = format!("{}/recordings/{name}.csv", env!("CARGO_MANIFEST_DIR"));
     let text = std::fs::read_to_string(path)?;
     let wall = |line: &str| line.split(',').next().unwrap_or_default().parse::<f64>();
     Ok(text.lines().skip(1).map(wall).collect::<Result<_, _>>()?)

@@ -361,17 +361,44 @@ impl SearchState {
             self.random.shuffle(&mut wanted);
             for (commit, runs) in &mut wanted {
                 *runs -= 1;
-                if let Some(measured) = self.commits.get_mut(commit) {
-                    self.actions.open(Task::Run {
-                        commit: *commit,
-                        index: measured.next_index,
-                        bot: self.bots.at(measured.next_index),
-                    })?;
-                    measured.next_index += 1;
-                    measured.pending += 1;
-                }
+                let next = self.commits.get(commit).map_or(0, |it| it.next_index);
+                self.open_run(*commit, self.bots.at(next))?;
             }
         }
+    }
+
+    fn open_run(&mut self, commit: Position, bot: Option<String>) -> Result<(), Exhausted> {
+        if let Some(measured) = self.commits.get_mut(&commit) {
+            self.actions.open(Task::Run {
+                commit,
+                index: measured.next_index,
+                bot,
+            })?;
+            measured.next_index += 1;
+            measured.pending += 1;
+        }
+        Ok(())
+    }
+
+    /// Asks for runs of two commits, each pair one right after the other on the same bot. Which of
+    /// the two is first changes by chance.
+    pub(crate) fn run_pairs(
+        &mut self,
+        mut sites: [Position; 2],
+        pairs: u32,
+    ) -> Result<(), Exhausted> {
+        if (self.runs_left()).is_some_and(|left| left < 2 * u64::from(pairs)) {
+            return Err(Exhausted::Runs);
+        }
+        for _ in 0..pairs {
+            let bot =
+                (self.commits.get(&sites[0])).and_then(|first| self.bots.at(first.next_index));
+            self.random.shuffle(&mut sites);
+            for commit in sites {
+                self.open_run(commit, bot.clone())?;
+            }
+        }
+        Ok(())
     }
 
     /// A commit none of whose runs gave a value can't be used.

@@ -8,7 +8,7 @@ use crate::aggregate::Aggregate;
 
 /// The version of [`BisectionSpec`] that this library writes. It reads all versions up to
 /// it.
-pub const SPEC_VERSION: u32 = 5;
+pub const SPEC_VERSION: u32 = 6;
 
 /// A bisection: its range, its question, its limits.
 ///

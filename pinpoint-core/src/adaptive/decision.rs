@@ -100,7 +100,7 @@ impl AdaptiveSearch {
             };
             match self.trace(gap, &change, state)? {
                 Next::Found if self.is_traced(gap) && !self.is_shown(&change, &runs) => {
-                    return self.show(&change, state);
+                    return self.show(&change, &runs, state);
                 }
                 Next::Found => {
                     self.changes.push(change);

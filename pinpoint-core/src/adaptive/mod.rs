@@ -41,6 +41,7 @@
 //! | `posterior` | all of it together, as probabilities |
 //! | `choice` | the next run or build |
 //! | `shown` | culprits named only if their own effects show |
+//! | `pairs` | culprits named only if runs back to back differ |
 //! | `like_known` | another change like those found |
 //! | `search` | the state of the search |
 //! | `decision` | the decision after each answer |
@@ -67,7 +68,8 @@
 //!
 //! A culprit and the commit before it were both run, or builds that are the same as theirs were,
 //! until the size of the change, measured between its neighbors, has an interval without zero: see
-//! `shown`. The probability stated is that of the model; the search asks a little more of it than
+//! `shown`. Where values vary, both were run back to back at least three times, and these pairs show
+//! most of the effect: see `pairs`. The probability stated is that of the model; the search asks a little more of it than
 //! the confidence, because noise is never quite as modeled.
 
 mod broken;
@@ -85,6 +87,7 @@ mod location;
 mod log_sum;
 mod memory;
 mod mended;
+mod pairs;
 mod posterior;
 mod runs;
 mod search;

@@ -90,6 +90,9 @@ pub(super) struct Question {
     pub(super) shows_effects: bool,
     /// See `Assumptions::distinguishes`. Not in jobs of earlier versions.
     pub(super) distinguishes: bool,
+    /// A culprit is named only if pairs of runs back to back show it. Not in jobs of earlier
+    /// versions.
+    pub(super) pairs: bool,
 }
 
 /// A change between two neighboring sites.
@@ -119,6 +122,7 @@ impl AdaptiveSearch {
                 has_memory: spec.version >= 3,
                 shows_effects: spec.version >= 4,
                 distinguishes: spec.version >= 5,
+                pairs: spec.version >= 6,
             },
             phase: Phase::Listing { range },
             line: Line::new(0, None),

@@ -14,20 +14,28 @@ use crate::budget::Exhausted;
 use crate::search_state::{BuildState, SearchState};
 
 impl AdaptiveSearch {
-    /// Returns true if the measured effect of a change is not compatible with zero.
+    /// Returns true if the measured effect of a change is not compatible with zero, and runs back
+    /// to back show it.
     pub(super) fn is_shown(&self, change: &Change, runs: &Runs) -> bool {
         !self.question.shows_effects
             || (self.effect(change, runs)).is_ok_and(|effect| {
-                effect
-                    .interval
-                    .is_none_or(|interval| !interval.contains(0.0))
+                let shows = (effect.interval).is_none_or(|interval| !interval.contains(0.0));
+                shows && self.is_paired(change, &effect, runs)
             })
     }
 
     /// Asks for more runs of the two commits about a change. True when there can be none.
-    pub(super) fn show(&self, change: &Change, state: &mut SearchState) -> Result<bool, Exhausted> {
+    pub(super) fn show(
+        &self,
+        change: &Change,
+        runs: &Runs,
+        state: &mut SearchState,
+    ) -> Result<bool, Exhausted> {
         if let Some(analysis) = &self.analysis {
             self.check_worth(analysis, !self.changes.is_empty(), state)?;
+        }
+        if self.question.pairs {
+            return Ok(!self.run_pairs(change, runs, state)?);
         }
         let more = PAIR_RUNS.max((state.runs() / RUNS_PER_LATE_BATCHED) as u32);
         let totals: Vec<(Position, u32)> = [change.lower, change.higher]

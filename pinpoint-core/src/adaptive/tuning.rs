@@ -48,6 +48,12 @@ pub(super) const MODEL_ERROR: f64 = 0.9;
 /// The least runs of a culprit and of the commit before it. At 4: large changes (d=4)
 /// 21 → 24.
 pub(super) const PAIR_RUNS: u32 = 2;
+/// The least pairs of runs back to back, one of a culprit and one of the commit before it, and the
+/// least part of the effect that their median shows. Without them: 1.9 % of the searches are wrong
+/// on machines whose speed changes by the clock (`clock` of the benchmark `real_noise`).
+pub(super) const BACK_TO_BACK_PAIRS: usize = 3;
+/// See [`BACK_TO_BACK_PAIRS`].
+pub(super) const BACK_TO_BACK_SHARE: f64 = 0.4;
 /// Runs of each end before anything is decided. At 6: large changes (d=4) 21 → 26.
 pub(super) const FIRST_RUNS: u32 = 3;
 /// The same when those of the good end all pass and those of the bad end all fail: only

@@ -24,17 +24,30 @@ pub enum Memory {
         /// The probability of a run to end it.
         end: f64,
     },
+    /// The same by the clock: every run and build that falls into a spell is a part of it, however
+    /// long it takes. The lengths are exponentially distributed.
+    Clock {
+        /// The factor in the second speed.
+        factor: f64,
+        /// The mean milliseconds at the first and at the second speed.
+        lengths: [f64; 2],
+    },
     /// Values that were measured one after the other take the place of the scenario's
     /// noise: they are replayed in their order, from a place drawn for each search, as
     /// multiples of their median. Without values there is no noise.
     Recorded(Arc<[f64]>),
 }
 
+/// In milliseconds, so that the spells of a search are countable whatever lengths are given.
+const SHORTEST_SPELL: f64 = 1.0;
+
 /// The place of a search in its disturbance.
 #[derive(Debug, Clone)]
 pub(super) struct Disturbance {
     /// Normal, or 1 during a spell.
     state: f64,
+    /// The milliseconds at which the speed changes next.
+    until: f64,
     place: usize,
     median: f64,
 }
@@ -43,6 +56,7 @@ impl Memory {
     pub(super) fn start(&self, random: &mut SplitMix64) -> Disturbance {
         let mut disturbance = Disturbance {
             state: 0.0,
+            until: 0.0,
             place: 0,
             median: 1.0,
         };
@@ -51,6 +65,11 @@ impl Memory {
             Self::Autocorrelated(_) => disturbance.state = random.normal(),
             Self::Spells { start, end, .. } => {
                 disturbance.state = f64::from(random.chance(start / (start + end)));
+            }
+            Self::Clock { lengths, .. } => {
+                let is_second = random.chance(lengths[1] / (lengths[0] + lengths[1]));
+                disturbance.state = f64::from(is_second);
+                disturbance.until = exponential(lengths[usize::from(is_second)], random);
             }
             Self::Recorded(values) => {
                 disturbance.place = random.below(values.len().max(1) as u64) as usize;
@@ -62,9 +81,14 @@ impl Memory {
 }
 
 impl Disturbance {
-    /// The next run's factor, and its deviation in standard deviations of normal noise if
-    /// that takes the place of the scenario's noise.
-    pub(super) fn next(&mut self, memory: &Memory, random: &mut SplitMix64) -> (f64, Option<f64>) {
+    /// The factor of the run that starts at this many milliseconds, and its deviation in standard
+    /// deviations of normal noise if that takes the place of the scenario's noise.
+    pub(super) fn next(
+        &mut self,
+        memory: &Memory,
+        started: u64,
+        random: &mut SplitMix64,
+    ) -> (f64, Option<f64>) {
         match memory {
             Memory::None => (1.0, None),
             Memory::Autocorrelated(correlation) => {
@@ -78,6 +102,14 @@ impl Disturbance {
                 self.state = f64::from(random.chance(if now { 1.0 - end } else { *start }));
                 (if now { *factor } else { 1.0 }, None)
             }
+            Memory::Clock { factor, lengths } => {
+                while self.until <= started as f64 {
+                    self.state = 1.0 - self.state;
+                    let length = lengths[usize::from(self.state > 0.0)];
+                    self.until += exponential(length, random).max(SHORTEST_SPELL);
+                }
+                (if self.state > 0.0 { *factor } else { 1.0 }, None)
+            }
             Memory::Recorded(values) => {
                 let value = values
                     .get(self.place)
@@ -89,6 +121,11 @@ impl Disturbance {
     }
 }
 
+/// A number from the exponential distribution with this mean.
+fn exponential(mean: f64, random: &mut SplitMix64) -> f64 {
+    -mean * libm::log1p(-random.uniform().min(1.0 - f64::EPSILON))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -97,7 +134,7 @@ mod tests {
         let mut random = SplitMix64::new(3);
         let mut disturbance = memory.start(&mut random);
         (0..count)
-            .map(|_| disturbance.next(memory, &mut random))
+            .map(|_| disturbance.next(memory, 0, &mut random))
             .collect()
     }
 
@@ -130,6 +167,30 @@ mod tests {
             (slow as f64 / ends as f64 - 1.0 / 0.3).abs() < 0.2,
             "{ends}"
         );
+    }
+
+    #[test]
+    fn spells_by_the_clock_have_their_length_whatever_runs_take() {
+        let memory = Memory::Clock {
+            factor: 2.0,
+            lengths: [6_000.0, 2_000.0],
+        };
+        for run_time in [10, 500] {
+            let mut random = SplitMix64::new(3);
+            let mut disturbance = memory.start(&mut random);
+            let runs = 40_000_000 / run_time;
+            let factors: Vec<f64> = (0..runs)
+                .map(|run| disturbance.next(&memory, run * run_time, &mut random).0)
+                .collect();
+            let slow = factors.iter().filter(|factor| **factor == 2.0).count() as f64;
+            assert!((slow / runs as f64 - 0.25).abs() < 0.02, "{slow}");
+            let ends = (factors.windows(2))
+                .filter(|pair| pair[0] > pair[1])
+                .count() as f64;
+            // A spell that is shorter than a run may be missed.
+            let length = slow * run_time as f64 / ends;
+            assert!((1_900.0..2_700.0).contains(&length), "{length}");
+        }
     }
 
     #[test]

@@ -303,6 +303,7 @@ impl<'a, M: Machine> Simulation<'a, M> {
     /// The value of the next run; `None` when it fails.
     fn value(&mut self, commit: Position, bot: Option<usize>) -> Option<f64> {
         let (scenario, random) = (self.scenario, &mut self.random);
+        let started = self.elapsed;
         self.elapsed += scenario.run_time;
         let drift = (scenario.drift * self.runs as f64).min(Scenario::MOST_DRIFT);
         self.runs += 1;
@@ -320,7 +321,7 @@ impl<'a, M: Machine> Simulation<'a, M> {
         if is_failing && random.chance(rate) {
             return None;
         }
-        let (factor, deviation) = self.disturbance.next(&scenario.memory, random);
+        let (factor, deviation) = self.disturbance.next(&scenario.memory, started, random);
         let value = match scenario.proportional {
             None => {
                 let level = scenario.level + changes.sum::<f64>() + drift + offset;
