@@ -1,8 +1,8 @@
 //! The readers of result formats on 100 MB: time, and memory in addition to the input.
 //!
-//! The peer is `serde_json::Value` of the same bytes in the same run. The bounds are those that the
-//! project promises: a second, and as much additional memory as the size of the input (twice its
-//! size in all).
+//! The peer is `serde_json::Value` of the same bytes in the same run; of a text, a pass over its
+//! lines that reads each word as a number. The bounds are those that the project promises: a second,
+//! and as much additional memory as the size of the input (twice its size in all).
 
 // The purpose of this program.
 #![allow(clippy::print_stdout)]
@@ -128,28 +128,133 @@ fn documents() -> Vec<(&'static str, &'static str, String)> {
                 )
             }),
         ),
+        (
+            "pyperf-json",
+            "",
+            repeat(
+                "{\"benchmarks\":[",
+                ",",
+                "],\"version\":\"1.0\"}",
+                |index| {
+                    format!(
+                        "{{\"metadata\":{{\"name\":\"sum {index}\"}},\"runs\":[{{\"metadata\":{{\"duration\":0.0109}},\"values\":[{}],\"warmups\":[[64,9.9e-07]]}}]}}",
+                        times(20, index)
+                    )
+                },
+            ),
+        ),
+        (
+            "github-action-benchmark",
+            "",
+            repeat("[", ",\n", "]", |index| {
+                format!(
+                    "  {{\"name\": \"sum {index}\", \"unit\": \"us/op\", \"value\": {}, \"range\": \"± 0.3\"}}",
+                    time(index)
+                )
+            }),
+        ),
     ]
+}
+
+/// Outputs of lines, and documents with something in them that has to be repaired first.
+fn texts() -> Vec<(&'static str, &'static str, String)> {
+    let of_lines = |head: &str, line: &dyn Fn(usize) -> String| repeat(head, "\n", "\n", line);
+    vec![
+        (
+            "lines",
+            "1000 names",
+            of_lines("", &|index| {
+                format!("sort {}: {} ms", index % 1000, time(index))
+            }),
+        ),
+        (
+            "lines",
+            "in a log",
+            of_lines("", &|index| match index % 10 {
+                0 => format!("2026-11-28T10:00:00Z INFO sort: {} ms", time(index)),
+                _ => "2026-11-28T10:00:00Z INFO worker began to read the next block".to_owned(),
+            }),
+        ),
+        (
+            "gobench",
+            "",
+            of_lines("goos: linux\npkg: example.org/sums\n", &|index| {
+                format!(
+                    "BenchmarkSum/n={}-2 \t 1000 \t {} ns/op\t 11976.05 MB/s",
+                    index % 1000,
+                    time(index)
+                )
+            }),
+        ),
+        (
+            "libtest",
+            "",
+            of_lines("running 4 tests\n", &|index| {
+                format!(
+                    "test tests::sum_{} ... bench: {:.2} ns/iter (+/- 264.16)",
+                    index % 1000,
+                    1e4 * time(index)
+                )
+            }),
+        ),
+        (
+            "gbench-csv",
+            "",
+            of_lines(
+                "name,iterations,real_time,cpu_time,time_unit,bytes_per_second,items_per_second,label,error_occurred,error_message\n",
+                &|index| {
+                    format!(
+                        "\"Sum/{}\",16676,{},65.8,ns,6e+09,,,,",
+                        index % 1000,
+                        time(index)
+                    )
+                },
+            ),
+        ),
+        (
+            "hyperfine",
+            "behind a log",
+            "loading the data\nreading 12 files\n".to_owned()
+                + &repeat("{\"results\": [", ",", "]}", |index| {
+                    format!(
+                        "{{\"command\": \"command {index}\", \"mean\": 0.1, \"times\": [{}]}}",
+                        times(10, index)
+                    )
+                }),
+        ),
+    ]
+}
+
+/// The numbers among the words of a text.
+fn numbers(text: &str) -> usize {
+    let words = text.lines().flat_map(str::split_whitespace);
+    words.filter(|word| word.parse::<f64>().is_ok()).count()
 }
 
 fn main() {
     println!(
-        "{:18} {:14} {:>6}  {:>9} {:>9}  {:>9} {:>9}  {:>9}",
-        "format", "", "MB", "time", "memory", "auto", "Value", "memory"
+        "{:23} {:14} {:>6}  {:>9} {:>9}  {:>9} {:>9}  {:>9}",
+        "format", "", "MB", "time", "memory", "auto", "peer", "memory"
     );
-    for (name, what, document) in documents() {
+    let of_json = documents().into_iter().map(|it| (it, true));
+    let of_text = texts().into_iter().map(|it| (it, false));
+    for ((name, what, document), is_json) in of_json.chain(of_text) {
         let bytes = document.as_bytes();
         let format: Format = name.parse().expect("there is such a format");
         let (own, memory) = measure(REPETITIONS, || format.read(bytes).expect("it is sound"));
         let (auto, _) = measure(REPETITIONS, || {
             Format::Auto.read(bytes).expect("it is recognized")
         });
-        let (peer, peers_memory) = measure(REPETITIONS, || {
-            serde_json::from_slice::<serde_json::Value>(bytes).expect("it is sound")
-        });
+        let (peer, peers_memory) = match is_json {
+            true => measure(REPETITIONS, || {
+                serde_json::from_slice::<serde_json::Value>(bytes).expect("it is sound")
+            }),
+            false => measure(REPETITIONS, || numbers(&document)),
+        };
         let ms = |time: Duration| format!("{:.0} ms", time.as_secs_f64() * 1e3);
         let share = |memory: usize| format!("{:.2} x", memory as f64 / bytes.len() as f64);
         println!(
-            "{name:18} {what:14} {:>6.0}  {:>9} {:>9}  {:>9} {:>9}  {:>9}",
+            "{name:23} {what:14} {:>6.0}  {:>9} {:>9}  {:>9} {:>9}  {:>9}",
             bytes.len() as f64 / 1e6,
             ms(own),
             share(memory),
