@@ -234,9 +234,10 @@ fn on_doubt(doubt: &MetricDoubt) -> String {
         MetricDoubt::NotRead { unread } => {
             format!("{}; or --format time", reads(unread))
         }
-        MetricDoubt::NameChanges { first, .. } => {
-            format!("as in --format 'regex:{}'", pattern_for_name(first))
-        }
+        MetricDoubt::NameChanges { first, .. } => match ReadHint::for_name(first) {
+            Some(hint) => hint.to_string(),
+            None => "--format 'regex:PATTERN'".to_owned(),
+        },
         _ => "--format 'regex:PATTERN'".to_owned(),
     }
 }
@@ -245,25 +246,6 @@ fn on_doubt(doubt: &MetricDoubt) -> String {
 fn read_by_option(unread: &UnreadLine) -> Option<(&str, &ReadHint)> {
     let value = &unread.value;
     matches!(value.hint, ReadHint::Format(_)).then_some((value.text.trim(), &value.hint))
-}
-
-/// A pattern for the value behind a name whose numbers change from run to run.
-fn pattern_for_name(name: &str) -> String {
-    let mut pattern = String::new();
-    let mut letters = name.chars().peekable();
-    while let Some(letter) = letters.next() {
-        match letter {
-            '0'..='9' => {
-                while letters.next_if(char::is_ascii_digit).is_some() {}
-                pattern.push_str("[0-9]+");
-            }
-            // It ends the argument of a shell.
-            '\'' => pattern.push('.'),
-            letter if letter.is_ascii_punctuation() => pattern.extend(['\\', letter]),
-            letter => pattern.push(letter),
-        }
-    }
-    pattern + r"[\s:=]+(?<value>[0-9.]+)(\s*(?<unit>[a-z]+))?"
 }
 
 fn on_profile(error: &ReadProfileError) -> Option<String> {
@@ -469,27 +451,6 @@ mod tests {
         );
         let none = on_output("| a | 12.5 | 13.5 |\n| b | 12.5 | 13.5 |\n");
         assert!(none.contains("--format 'regex:PATTERN'"), "{none}");
-    }
-
-    #[test]
-    fn the_pattern_for_a_name_that_changes_reads_each_of_them() {
-        for (first, then) in [
-            ("run 17 (it's): 1.5 ms", "run 202 (it's): 2.5 ms"),
-            ("v1 = 1.5", "v20 = 2.5"),
-        ] {
-            let name = first.rsplit_once([':', '=']).expect("it has one").0.trim();
-            let doubt = MetricDoubt::NameChanges {
-                first: name.into(),
-                then: Vec::new(),
-            };
-            let advice = on_doubt(&doubt);
-            let format = advice.trim_start_matches("as in --format '");
-            let format: Format = format.trim_end_matches('\'').parse().expect("it is valid");
-            for (line, value) in [(first, 1.5), (then, 2.5)] {
-                let charts = format.read(line.as_bytes()).expect("it is read");
-                assert_eq!(charts["value"].values, [value], "{advice}");
-            }
-        }
     }
 
     /// No text in the code of the libraries, comments and tests aside, names a flag or a

@@ -71,7 +71,7 @@ pub struct BisectionSpec {
     /// Limits on the time of a try and on concurrent work.
     #[serde(default)]
     pub limits: Limits,
-    /// The bots to run on: each commit is run on all of these equally often. Any bot when
+    /// The bots to run on: each commit is run on all of these about equally often. Any bot when
     /// empty.
     #[serde(default)]
     pub bots: Vec<String>,

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 use pinpoint_core::{
-    CombinedCommit, EffectOf, JobState, LargestChange, PairwiseStatus, Position, Status, Stopped,
+    CombinedCommit, EffectOf, JobState, PairwiseStatus, Position, Status, Stopped,
 };
 
 use super::foreign::Foreign;
@@ -123,13 +123,13 @@ fn of_search(document: &BisectionResult) -> Conclusion {
             (word, "found", sentence)
         }
         Status::NoRegression => (
-            match hidden(document) {
+            match document.change_not_excluded() {
                 Some(_) => "no large regression",
                 None => "no regression",
             },
             "good",
             html! {
-                @match hidden(document) {
+                @match document.change_not_excluded() {
                     Some(largest) => {
                         "No regression of more than " (size(largest, document.unit.as_deref()))
                         " was found between " (ends) ": smaller ones are not excluded"
@@ -197,15 +197,6 @@ fn of_search(document: &BisectionResult) -> Conclusion {
         tone,
         sentence,
     }
-}
-
-/// The limit of a search that found nothing, where it leaves so much that it belongs into the
-/// answer.
-fn hidden(document: &BisectionResult) -> Option<&LargestChange> {
-    let posterior = document.posterior.as_ref()?;
-    let is_all = posterior.other_change.is_none() && document.unmeasured.is_empty();
-    let largest = posterior.largest_change.as_ref();
-    largest.filter(|largest| is_all && document.runs > 0 && largest.hides_much())
 }
 
 /// A state by its short name.

@@ -35,11 +35,12 @@ impl Bookkeeping {
         let job = self.jobs.read(&input.job).await?;
         let lease = self.jobs.lease(&job.id).await?;
         if job.state != JobState::Running {
-            let running =
-                self.jobs
-                    .store()
-                    .leases()
-                    .set_state(&lease, JobState::Running, None, None);
+            // Its next workflow is paused, too.
+            let paused = input.paused.then_some(PAUSED);
+            let store = self.jobs.store();
+            let running = store
+                .leases()
+                .set_state(&lease, JobState::Running, paused, None);
             match running.await {
                 // Another attempt of this activity was first.
                 Err(StoreError::Transition {

@@ -118,10 +118,7 @@ fn headline(text: &mut Text, document: &BisectionResult, display: &Display) -> s
             let perhaps_better = (document.posterior.as_ref())
                 .is_some_and(|posterior| posterior.better > posterior.no_change / 2.0);
             let is_smaller = other.is_some_and(|other| !other.is_better);
-            let hidden = (document.posterior.as_ref())
-                .and_then(|posterior| posterior.largest_change.as_ref())
-                .filter(|largest| largest.hides_much())
-                .filter(|_| other.is_none() && !better && document.unmeasured.is_empty());
+            let hidden = document.change_not_excluded().filter(|_| !better);
             let what = if !document.unmeasured.is_empty() {
                 only_failures(document)
             } else if document.runs == 0 {
@@ -135,7 +132,7 @@ fn headline(text: &mut Text, document: &BisectionResult, display: &Display) -> s
             } else {
                 "no difference was found"
             };
-            match hidden.filter(|_| document.runs > 0) {
+            match hidden {
                 Some(largest) => writeln!(
                     text,
                     "{GOOD}no regression of more than {}{GOOD:#} between {ends}: smaller ones are \

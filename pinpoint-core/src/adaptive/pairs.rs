@@ -12,15 +12,18 @@ use pinpoint_compare::median;
 
 use super::runs::Runs;
 use super::search::{AdaptiveSearch, Change};
-use super::tuning::{BACK_TO_BACK_PAIRS, BACK_TO_BACK_SHARE, PAIR_RUNS, RUNS_PER_LATE_BATCHED};
-use crate::Position;
+use super::tuning::{
+    BACK_TO_BACK_PAIRS, BACK_TO_BACK_SHARE, LONGEST_PAUSE, PAIR_RUNS, RUNS_PER_LATE_BATCHED,
+    RUNS_WITHOUT_PAIR,
+};
 use crate::budget::Exhausted;
 use crate::outcome::Effect;
-use crate::search_state::{BuildState, SearchState};
+use crate::search_state::SearchState;
 
 impl AdaptiveSearch {
     /// Returns true if the pairs of runs back to back on both sides of a change show it, and are
-    /// enough. A change of failures, and one between values that never vary, needs no pairs.
+    /// enough, or where there can be none. A change of failures, and one between values that never
+    /// vary, needs no pairs.
     pub(super) fn is_paired(&self, change: &Change, effect: &Effect, runs: &Runs) -> bool {
         if !self.question.pairs || change.by_failures || runs.are_steady() {
             return true;
@@ -28,10 +31,17 @@ impl AdaptiveSearch {
         let (Some(gap), Some(estimate)) = (self.line.site_of(change.lower), effect.estimate) else {
             return true;
         };
-        let differences = back_to_back(runs, self.same_beside(gap));
-        differences.len() >= BACK_TO_BACK_PAIRS
-            && median(&differences)
-                .is_some_and(|difference| difference / estimate >= BACK_TO_BACK_SHARE)
+        let sides = self.same_beside(gap);
+        let differences = back_to_back(runs, &sides);
+        if differences.len() < BACK_TO_BACK_PAIRS {
+            let is_any_bot = runs.bots > 1 && !self.question.names_bots;
+            let is_built = runs.built[gap] && runs.built[gap + 1];
+            // Each run may be on a machine of its own, although a bot is asked for.
+            let is_in_vain = differences.is_empty()
+                && (sides.iter()).all(|sites| runs.of(sites).len() >= RUNS_WITHOUT_PAIR);
+            return is_any_bot || !is_built || is_in_vain;
+        }
+        median(&differences).is_some_and(|difference| difference / estimate >= BACK_TO_BACK_SHARE)
     }
 
     /// Asks for runs of the two commits about a change, one right after the other. False when there
@@ -42,19 +52,17 @@ impl AdaptiveSearch {
         runs: &Runs,
         state: &mut SearchState,
     ) -> Result<bool, Exhausted> {
-        let sites: [Position; 2] = [change.lower, change.higher];
-        let is_built = |site| (state.get(site)).is_some_and(|it| it.build == BuildState::Built);
-        if !sites.into_iter().all(is_built) {
+        let gap = self.line.site_of(change.lower);
+        let Some(gap) = gap.filter(|gap| runs.built[*gap] && runs.built[*gap + 1]) else {
             return Ok(false);
-        }
-        let found = (self.line.site_of(change.lower))
-            .map_or(0, |gap| back_to_back(runs, self.same_beside(gap)).len());
+        };
+        let found = back_to_back(runs, &self.same_beside(gap)).len();
         let pairs = match BACK_TO_BACK_PAIRS.saturating_sub(found) {
             // There are enough, and they do not show it yet.
             0 => u64::from(PAIR_RUNS).max(state.runs() / RUNS_PER_LATE_BATCHED),
             missing => missing as u64,
         };
-        state.run_pairs(sites, pairs as u32)?;
+        state.run_pairs([change.lower, change.higher], pairs as u32)?;
         Ok(true)
     }
 
@@ -70,8 +78,19 @@ impl AdaptiveSearch {
 }
 
 /// The differences of runs of the sites on both sides of a change, of which one followed the other
-/// on the same bot: the later side minus the earlier one. No run is in two of them.
-fn back_to_back(runs: &Runs, sides: [RangeInclusive<usize>; 2]) -> Vec<f64> {
+/// on the same bot: the later side minus the earlier one. No run is in two of them, and no build or
+/// other long pause between them.
+fn back_to_back(runs: &Runs, sides: &[RangeInclusive<usize>; 2]) -> Vec<f64> {
+    let apart = |index: usize| {
+        Some(runs.started[index].saturating_sub(runs.started[runs.previous[index]?]))
+    };
+    let mut pauses: Vec<u64> = (0..runs.values.len()).filter_map(apart).collect();
+    pauses.sort_unstable();
+    // Most runs of a short search have a build between them.
+    let usual = pauses.get(pauses.len() / 4).copied().unwrap_or_default();
+    let is_soon = |index: usize| {
+        apart(index).is_some_and(|apart| apart <= LONGEST_PAUSE.saturating_mul(usual))
+    };
     let is_of = |index: usize, side: usize| sides[side].contains(&runs.sites[index]);
     let mut by_time: Vec<usize> = (0..runs.values.len())
         .filter(|index| is_of(*index, 0) || is_of(*index, 1))
@@ -80,7 +99,8 @@ fn back_to_back(runs: &Runs, sides: [RangeInclusive<usize>; 2]) -> Vec<f64> {
     let mut taken = vec![false; runs.values.len()];
     let mut differences = Vec::new();
     for index in by_time {
-        let Some(previous) = runs.previous[index].filter(|previous| !taken[*previous]) else {
+        let previous = runs.previous[index].filter(|previous| !taken[*previous]);
+        let Some(previous) = previous.filter(|_| is_soon(index)) else {
             continue;
         };
         let pair = match (is_of(previous, 0), is_of(index, 0)) {
@@ -128,6 +148,8 @@ mod tests {
             sites: values.iter().map(|value| value.site).collect(),
             windows: Windows::new(&previous, |_| true),
             previous,
+            started: order.iter().map(|index| 100 * *index as u64).collect(),
+            built: Vec::new(),
             values,
             tallies: Vec::new(),
             commits: Vec::new(),
@@ -142,7 +164,7 @@ mod tests {
                 .iter()
                 .map(|(site, value)| (*site, *value, 0))
                 .collect();
-            back_to_back(&runs(&each), [1..=1, 2..=2])
+            back_to_back(&runs(&each), &[1..=1, 2..=2])
         };
         assert_eq!(one(&[(1, 1.0), (2, 3.0)]), [2.0]);
         assert_eq!(one(&[(2, 3.0), (1, 1.0)]), [2.0]);
@@ -158,14 +180,28 @@ mod tests {
     #[test]
     fn runs_of_the_same_builds_count() {
         let runs = runs(&[(0, 1.0, 0), (3, 3.0, 0), (1, 2.0, 0), (2, 5.0, 0)]);
-        assert_eq!(back_to_back(&runs, [0..=1, 2..=3]), [2.0, 3.0]);
+        assert_eq!(back_to_back(&runs, &[0..=1, 2..=3]), [2.0, 3.0]);
+    }
+
+    #[test]
+    fn runs_with_a_build_between_them_are_no_pair() {
+        let each = [1, 2, 1, 2, 1, 2, 1, 2].map(|site| (site, f64::from(site as u8), 0));
+        let mut runs = runs(&each);
+        assert_eq!(back_to_back(&runs, &[1..=1, 2..=2]).len(), 4);
+        // Before the second and the last run, which are of the same pairs.
+        for index in 0..8 {
+            let number = (runs.values[index].time + 0.5) * 8.0;
+            runs.started[index] +=
+                5_000 * u64::from(number >= 1.0) + 5_000 * u64::from(number >= 7.0);
+        }
+        assert_eq!(back_to_back(&runs, &[1..=1, 2..=2]).len(), 3);
     }
 
     #[test]
     fn runs_on_two_machines_are_no_pair() {
         let apart = runs(&[(1, 1.0, 0), (2, 3.0, 1)]);
-        assert!(back_to_back(&apart, [1..=1, 2..=2]).is_empty());
+        assert!(back_to_back(&apart, &[1..=1, 2..=2]).is_empty());
         let mixed = runs(&[(1, 1.0, 0), (1, 2.0, 1), (2, 3.0, 0), (2, 5.0, 1)]);
-        assert_eq!(back_to_back(&mixed, [1..=1, 2..=2]), [2.0, 3.0]);
+        assert_eq!(back_to_back(&mixed, &[1..=1, 2..=2]), [2.0, 3.0]);
     }
 }

@@ -93,6 +93,8 @@ pub(super) struct Question {
     /// A culprit is named only if pairs of runs back to back show it. Not in jobs of earlier
     /// versions.
     pub(super) pairs: bool,
+    /// Each run is of a bot that is asked for.
+    pub(super) names_bots: bool,
 }
 
 /// A change between two neighboring sites.
@@ -123,6 +125,7 @@ impl AdaptiveSearch {
                 shows_effects: spec.version >= 4,
                 distinguishes: spec.version >= 5,
                 pairs: spec.version >= 6,
+                names_bots: !spec.bots.is_empty(),
             },
             phase: Phase::Listing { range },
             line: Line::new(0, None),

@@ -34,8 +34,8 @@ impl AdaptiveSearch {
         if let Some(analysis) = &self.analysis {
             self.check_worth(analysis, !self.changes.is_empty(), state)?;
         }
-        if self.question.pairs {
-            return Ok(!self.run_pairs(change, runs, state)?);
+        if self.question.pairs && self.run_pairs(change, runs, state)? {
+            return Ok(false);
         }
         let more = PAIR_RUNS.max((state.runs() / RUNS_PER_LATE_BATCHED) as u32);
         let totals: Vec<(Position, u32)> = [change.lower, change.higher]

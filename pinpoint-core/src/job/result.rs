@@ -3,8 +3,8 @@
 
 use crate::{
     ChartComparison, CombinedCommit, Commit, CommonFailure, Comparison, DependencyChange, Effect,
-    FunctionalComparison, JobKind, JobState, MeasuredMetric, PairwiseOutcome, PairwiseStatus,
-    Posterior, Skipped, Status, Stopped, Unchanged, Unmeasured, Variant,
+    FunctionalComparison, JobKind, JobState, LargestChange, MeasuredMetric, PairwiseOutcome,
+    PairwiseStatus, Posterior, Skipped, Status, Stopped, Unchanged, Unmeasured, Variant,
 };
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -82,6 +82,21 @@ pub struct BisectionResult {
     /// Seconds for which the job was worked on, without those when it was stopped or waited for a
     /// worker.
     pub duration_s: f64,
+}
+
+impl BisectionResult {
+    /// The change that a search which found nothing can't exclude, where it is so large that the
+    /// answer has to name it (see [`LargestChange::hides_much`]). `None` where another change shows,
+    /// or nothing was measured.
+    pub fn change_not_excluded(&self) -> Option<&LargestChange> {
+        let posterior = self.posterior.as_ref()?;
+        let is_all = posterior.other_change.is_none()
+            && self.status == Status::NoRegression
+            && self.unmeasured.is_empty()
+            && self.runs > 0;
+        let largest = posterior.largest_change.as_ref();
+        largest.filter(|largest| is_all && largest.hides_much())
+    }
 }
 
 /// A commit that changed the metric.

@@ -155,6 +155,11 @@ impl Charts {
         self.series.contains_key(chart) && !self.failed.contains_key(chart)
     }
 
+    /// Returns true if more is better of any chart.
+    pub(super) fn has_rate(&self) -> bool {
+        (self.series.values()).any(|series| series.direction == Direction::Up)
+    }
+
     /// Returns true if any chart has values and did not fail.
     pub(super) fn has_any(&self) -> bool {
         let mut names = self.series.keys();

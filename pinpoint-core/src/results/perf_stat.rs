@@ -146,6 +146,7 @@ fn read_intervals(text: &str) -> Result<Reading, ReadError> {
     for (index, line, has_end) in lines_with_ends(text) {
         if is_head(line) {
             is_begun = true;
+            intervals.head();
             charts.knows(index);
             continue;
         }

@@ -17,6 +17,8 @@ pub(super) struct Intervals {
     sums: BTreeMap<String, Sum>,
     /// The end of the last part, and the number of parts.
     last: Option<(f64, usize)>,
+    /// The number of parts at the last head of the table.
+    parts_at_head: Option<usize>,
     starts_again: bool,
 }
 
@@ -37,11 +39,23 @@ struct Sum {
     direction: Direction,
     parts: usize,
     counted: usize,
+    /// The end of its last part.
+    last: Option<f64>,
     failure: Option<&'static str>,
     line: usize,
 }
 
+/// Perf repeats the head of its table after so many parts.
+const PARTS_PER_HEAD: usize = 25;
+
 impl Intervals {
+    /// Notes a head of the table: that of another command, unless it is repeated.
+    pub(super) fn head(&mut self) {
+        let parts = self.last.map_or(0, |(_, parts)| parts);
+        let is_next = |before: usize| parts != before + PARTS_PER_HEAD;
+        self.starts_again |= self.parts_at_head.replace(parts).is_some_and(is_next);
+    }
+
     /// Adds the value of an event at a line, in the part that ends at a time.
     pub(super) fn add(
         &mut self,
@@ -61,6 +75,9 @@ impl Intervals {
         });
         let sum = self.sums.entry(chart(place, event)).or_default();
         sum.parts += 1;
+        if sum.last.replace(time) == Some(time) {
+            sum.failure = Some("it is there twice in a part of the time");
+        }
         if sum.parts == 1 {
             sum.line = line;
             sum.direction = direction(event, unit);

@@ -13,6 +13,9 @@ const MOST_CHARACTERS: usize = 120;
 /// The number of a suggested pattern.
 const NUMBER: &str = r"(?<value>-?[0-9]+(?:[.,][0-9]+)*(?:[eE][-+]?[0-9]+)?)";
 
+/// The unit of a suggested pattern.
+const UNIT: &str = r#"\s*(?<unit>[^\s,;()\[\]"]+)"#;
+
 /// A hint for reading a value. As text, it is half a sentence for users of the command.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
@@ -37,12 +40,9 @@ impl fmt::Display for ReadHint {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Format(format) => {
-                let format = format.to_string();
-                let quoted = match format.contains('\'') {
-                    true => format!("\"{format}\""),
-                    false => format!("'{format}'"),
-                };
-                write!(formatter, "--format {quoted} reads it")
+                // As a shell reads it: nothing else has a meaning between these quotes.
+                let quoted = format.to_string().replace('\'', r"'\''");
+                write!(formatter, "--format '{quoted}' reads it")
             }
             Self::Ambiguous => formatter.write_str(
                 "its comma may separate thousands or decimals; have the benchmark print it without commas",
@@ -83,11 +83,7 @@ pub(super) fn hint(message: &str, start: usize, number: &str, has_unit: bool) ->
         Printed::Sure(Number::NotFinite) => return None,
         Printed::Sure(_) | Printed::DecimalOrList(_) => {}
     }
-    let unit = if has_unit {
-        r#"\s*(?<unit>[^\s,;()\[\]"]+)"#
-    } else {
-        ""
-    };
+    let unit = if has_unit { UNIT } else { "" };
     let before = last_characters(message[..start].trim_start(), MOST_CHARACTERS);
     let pattern = match before.is_empty() {
         true => format!(r"^\s*{NUMBER}{unit}{}", if has_unit { "" } else { r"\s*$" }),
@@ -95,6 +91,15 @@ pub(super) fn hint(message: &str, start: usize, number: &str, has_unit: bool) ->
     };
     let pattern = pattern.parse().ok()?;
     Some(ReadHint::Format(Format::Regex(pattern)))
+}
+
+impl ReadHint {
+    /// The hint for the value behind a name whose numbers change from run to run, as `run 17: 1.5 ms`
+    /// and `run 18: 1.6 ms`. `None` if no pattern can be made of the name.
+    pub fn for_name(name: &str) -> Option<Self> {
+        let pattern = format!(r"{}[\s:=]+{NUMBER}(?:{UNIT})?", loosely(name));
+        Some(Self::Format(Format::Regex(pattern.parse().ok()?)))
+    }
 }
 
 /// A pattern for a piece of text in which numbers and blanks may differ.
@@ -118,4 +123,47 @@ fn loosely(text: &str) -> String {
         });
     }
     pattern
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_hint_for_a_name_that_changes_reads_each_of_them() {
+        for (name, lines) in [
+            (
+                "run 17 (it's)",
+                [
+                    ("run 17 (it's): 1.5 ms", 1.5),
+                    ("run 202 (it's): 2.5 ms", 2.5),
+                ],
+            ),
+            ("v1", [("v1 = 1.5", 1.5), ("v20 = -2.5", -2.5)]),
+            (
+                "Vec<u8> 3",
+                [
+                    ("Vec<u8> 3: 1.5e-3 s", 0.0015),
+                    ("Vec<u8> 41: 900 µs", 900.0),
+                ],
+            ),
+            ("p\"1", [("p\"1: 1 ms", 1.0), ("p\"2: 2 ms", 2.0)]),
+        ] {
+            let Some(ReadHint::Format(format)) = ReadHint::for_name(name) else {
+                panic!("{name}");
+            };
+            for (line, value) in lines {
+                let charts = format.read(line.as_bytes()).expect("it is read");
+                assert_eq!(charts["value"].values, [value], "{format}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_option_is_quoted_for_a_shell() {
+        let format = r#"regex:it's "a" $b `c` (?<value>[0-9]+)"#;
+        let hint = ReadHint::Format(format.parse().expect("it is valid"));
+        let quoted = r#"--format 'regex:it'\''s "a" $b `c` (?<value>[0-9]+)' reads it"#;
+        assert_eq!(hint.to_string(), quoted);
+    }
 }

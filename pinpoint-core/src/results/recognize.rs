@@ -104,7 +104,7 @@ fn of_top(members: &BTreeSet<String>) -> Option<Format> {
     let has = |name| members.contains(name);
     if has("benchmarks") && has("machine_info") {
         Some(Format::PytestBenchmark)
-    } else if has("benchmarks") && has("context") {
+    } else if has("benchmarks") && has("context") && !has("layout") {
         Some(Format::GoogleBenchmark)
     } else if has("charts") && (has("format_version") || has("benchmark_name")) {
         Some(Format::Chromium)
@@ -116,14 +116,15 @@ fn of_top(members: &BTreeSet<String>) -> Option<Format> {
 }
 
 /// The format of a document in which an object in an array has these members: in that of
-/// hyperfine's results or of pyperf's benchmarks, or at the top.
+/// hyperfine's results or of the runs of pyperf, or at the top.
 fn of_record(array: Array, members: &BTreeSet<String>) -> Option<Format> {
     let has = |name| members.contains(name);
     match array {
         Array::Results => {
             (has("command") && (has("times") || has("mean"))).then_some(Format::Hyperfine)
         }
-        Array::Benchmarks => has("runs").then_some(Format::PyperfJson),
+        Array::Benchmarks => None,
+        Array::Runs => (has("values") || has("warmups")).then_some(Format::PyperfJson),
         Array::Top if has("benchmark") && has("mode") => Some(Format::Jmh),
         Array::Top if has("guid") && has("type") => Some(Format::Chromium),
         Array::Top if has("name") && has("unit") && HISTOGRAM.iter().any(|name| has(name)) => {
@@ -154,6 +155,8 @@ enum Array {
     Results,
     /// The member `benchmarks` of the top object.
     Benchmarks,
+    /// The member `runs` of an object in `benchmarks`.
+    Runs,
 }
 
 #[derive(Clone, Copy)]
@@ -188,6 +191,7 @@ impl<'de> Visitor<'de> for Look<'_> {
             let array = match (level, &*name) {
                 (Level::Top, "results") => Some(Array::Results),
                 (Level::Top, "benchmarks") => Some(Array::Benchmarks),
+                (Level::Record(Array::Benchmarks), "runs") => Some(Array::Runs),
                 _ => None,
             };
             names.insert(name);

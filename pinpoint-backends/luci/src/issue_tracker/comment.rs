@@ -89,15 +89,13 @@ fn without_culprit(result: &BisectionResult) -> String {
     if !result.unmeasured.is_empty() {
         text.push_str(" An end gave no value in any run, so only failures were compared.");
     }
-    let largest = result.posterior.as_ref().and_then(|it| it.largest_change);
-    if let Some(largest) = largest.filter(|_| result.status == Status::NoRegression)
-        && let Some(relative) = largest.relative.filter(|_| largest.hides_much())
-    {
-        let _ = write!(
-            text,
-            " One of up to {:.1} % is not excluded.",
-            100.0 * relative
-        );
+    if let Some(largest) = result.change_not_excluded() {
+        let unit = result.unit.as_deref().unwrap_or_default();
+        let size = match largest.relative {
+            Some(relative) => format!("{:.1} %", 100.0 * relative),
+            None => format!("{:.3} {unit}", largest.amount),
+        };
+        let _ = write!(text, " One of up to {} is not excluded.", size.trim_end());
     }
     text + "\n"
 }

@@ -149,7 +149,7 @@ impl Reader {
         let mut headlines = (tool.headlines.iter()).filter(|chart| charts.has(chart));
         let headline = match (headlines.next(), headlines.next()) {
             (Some(headline), None) => Some(*headline),
-            (None, _) => tool.otherwise.filter(|chart| charts.has(chart)),
+            (None, _) => (tool.otherwise).filter(|chart| charts.has(chart) && !charts.has_rate()),
             _ => None,
         };
         if let Some(headline) = headline {
@@ -214,13 +214,14 @@ struct Value {
 const FEW_STEPS: f64 = 20.0;
 
 impl Value {
-    /// A remark on a value that is printed with so few digits that they hide changes.
+    /// A remark on a time that is printed with so few digits that they hide changes.
     fn remark_if_coarse(&self, chart: &str) -> Option<String> {
         let (Number::Finite(value), Some(step)) = (self.number, self.step) else {
             return None;
         };
         // Half a step less, as the last decimal of both is not exact.
-        let is_coarse = value.abs() < step * (FEW_STEPS - 0.5);
+        let is_time = matches!(&*self.unit, "s" | "ms" | "us" | "ns");
+        let is_coarse = is_time && value.abs() < step * (FEW_STEPS - 0.5);
         is_coarse.then(|| {
             let steps = format!("{step} {}", self.unit);
             let steps = steps.trim_end();

@@ -42,7 +42,7 @@ pub(super) const TOOL: Tool = Tool {
         ),
     ],
     headlines: &["events per second", "transactions", "transferred"],
-    // Of a script of one's own, and of mutex, nothing else is printed.
+    // Of a script of one's own, and of mutex, no rate is printed.
     otherwise: Some("average latency"),
     warnings: &["ignored errors: {value} ({}"],
     own: &[

@@ -106,6 +106,18 @@ fn parts_of_the_time_that_are_no_whole_are_not_added_up() {
         names(&format!("     0.2    5 msec task-clock\n{first}")),
         [""; 0]
     );
+    // Another command, whose first part is longer than all of the one before it.
+    let other = format!("{head}{first}{head}     0.2    5 msec task-clock\n");
+    let error = super::read("perf-stat", &other).expect_err("it is of two commands");
+    assert!(error.to_string().contains("several commands"), "{error}");
+    // The head is repeated after 25 parts.
+    let part = |number: usize| format!("     {}.5    5 msec task-clock\n", number);
+    let parts = |numbers: std::ops::Range<usize>| numbers.map(part).collect::<String>();
+    let long = read_alone(&format!("{head}{}{head}{}", parts(0..25), parts(25..30)));
+    assert_eq!(long["task-clock"].values, [150.0]);
+    // One event twice, the other one missing.
+    let twice = "     0.2    5 msec task-clock\n     0.2    5 msec task-clock\n";
+    assert_eq!(names(twice), ["elapsed"]);
     // Cut off within a part, and within a line.
     for rows in [
         "     0.2    5 msec task-clock\n",
@@ -121,6 +133,22 @@ fn parts_of_the_time_that_are_no_whole_are_not_added_up() {
     let never = "     0.2    <not counted> msec task-clock\n";
     let charts = read_alone(&format!("{head}{never}"));
     assert!(!charts.contains_key("task-clock"));
+}
+
+#[test]
+fn documents_of_others_with_benchmarks_and_runs_are_not_pyperf_s() {
+    for own in [
+        r#"{"benchmarks": [{"name": "sort", "runs": 10, "ms": 12.5}]}"#,
+        r#"{"benchmarks": [{"name": "sort", "runs": [{"ms": 12.5}]}]}"#,
+        r#"{"layout": [{"name": "sort"}], "benchmarks": [{"alias": "sort", "runs": [{"stats": {"avg": 12.5}}]}], "context": {}}"#,
+    ] {
+        let error = read("auto", own).expect_err("it is no tool's");
+        let error = error.to_string();
+        assert!(
+            !error.contains("pyperf") && !error.contains("mean"),
+            "{error}"
+        );
+    }
 }
 
 fn read_alone(output: &str) -> BTreeMap<String, Series> {
