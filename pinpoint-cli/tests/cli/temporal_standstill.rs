@@ -46,14 +46,15 @@ fn a_paused_workflow_and_missing_workers_are_told() {
     gate.open();
     stop(worker);
     waits_until_told(&pool, &job, "no worker serves bot `lab`");
-    // As when no worker was there for longer than the lease lasts: the next one starts another
+    // As when the job was taken anew while the server was away: the next worker starts another
     // workflow, which is paused, too.
-    pool.alter("UPDATE jobs SET lease_expires = 0");
+    pool.alter("UPDATE jobs SET state = 'pending', lease_owner = NULL, lease_expires = 0");
     let worker = scene.worker("rack-1");
     let started = format!("job {job}: workflow started");
     until("another workflow", || worker.stderr().contains(&started));
-    assert_eq!(scene.progress(&job)["paused"], true);
+    until("the job to run", || pool.show(&job)["state"] == "running");
     waits_until_told(&pool, &job, "its workflow is paused");
+    assert_eq!(scene.progress(&job)["paused"], true);
     scene.update(&job, "resume");
     finds_its_culprit(&pool, &job);
     assert_eq!(pool.show(&job)["error"], serde_json::Value::Null);

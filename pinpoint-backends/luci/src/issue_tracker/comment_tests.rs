@@ -123,6 +123,7 @@ fn no_regression_and_only_improvements() {
     let end = format!("{CHROMIUM}/+/{}", "0".repeat(40));
     let mut none = result(Vec::new());
     none.status = Status::NoRegression;
+    none.runs = 20;
     let expected = format!("No regression was found between {end} and {end}");
     assert_eq!(body(&none), format!("{expected}.\n"));
     let largest_change = |relative| {
