@@ -6,6 +6,7 @@
 //! met the same machine, unless its speed changed just between them, so that their difference is
 //! that of the commits. A culprit is named once several such pairs show most of its effect.
 
+use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
 use pinpoint_compare::median;
@@ -13,8 +14,7 @@ use pinpoint_compare::median;
 use super::runs::Runs;
 use super::search::{AdaptiveSearch, Change};
 use super::tuning::{
-    BACK_TO_BACK_PAIRS, BACK_TO_BACK_SHARE, LONGEST_PAUSE, PAIR_RUNS, RUNS_PER_LATE_BATCHED,
-    RUNS_WITHOUT_PAIR,
+    BACK_TO_BACK_PAIRS, BACK_TO_BACK_SHARE, PAIR_RUNS, RUNS_PER_LATE_BATCHED, RUNS_WITHOUT_PAIR,
 };
 use crate::budget::Exhausted;
 use crate::outcome::Effect;
@@ -78,29 +78,22 @@ impl AdaptiveSearch {
 }
 
 /// The differences of runs of the sites on both sides of a change, of which one followed the other
-/// on the same bot: the later side minus the earlier one. No run is in two of them, and no build or
-/// other long pause between them.
+/// on the same bot: the later side minus the earlier one. No run is in two of them, and the first of
+/// a commit is in none as the later one: its build was before it. (How long runs are apart by the
+/// clock does not count, so that a search that is stopped and resumed decides the same.)
 fn back_to_back(runs: &Runs, sides: &[RangeInclusive<usize>; 2]) -> Vec<f64> {
-    let apart = |index: usize| {
-        Some(runs.started[index].saturating_sub(runs.started[runs.previous[index]?]))
-    };
-    let mut pauses: Vec<u64> = (0..runs.values.len()).filter_map(apart).collect();
-    pauses.sort_unstable();
-    // Most runs of a short search have a build between them.
-    let usual = pauses.get(pauses.len() / 4).copied().unwrap_or_default();
-    let is_soon = |index: usize| {
-        apart(index).is_some_and(|apart| apart <= LONGEST_PAUSE.saturating_mul(usual))
-    };
     let is_of = |index: usize, side: usize| sides[side].contains(&runs.sites[index]);
     let mut by_time: Vec<usize> = (0..runs.values.len())
         .filter(|index| is_of(*index, 0) || is_of(*index, 1))
         .collect();
     by_time.sort_unstable_by(|a, b| runs.values[*a].time.total_cmp(&runs.values[*b].time));
     let mut taken = vec![false; runs.values.len()];
+    let mut seen = BTreeSet::new();
     let mut differences = Vec::new();
     for index in by_time {
+        let is_first = seen.insert(runs.sites[index]);
         let previous = runs.previous[index].filter(|previous| !taken[*previous]);
-        let Some(previous) = previous.filter(|_| is_soon(index)) else {
+        let Some(previous) = previous.filter(|_| !is_first) else {
             continue;
         };
         let pair = match (is_of(previous, 0), is_of(index, 0)) {
@@ -148,7 +141,6 @@ mod tests {
             sites: values.iter().map(|value| value.site).collect(),
             windows: Windows::new(&previous, |_| true),
             previous,
-            started: order.iter().map(|index| 100 * *index as u64).collect(),
             built: Vec::new(),
             values,
             tallies: Vec::new(),
@@ -166,42 +158,43 @@ mod tests {
                 .collect();
             back_to_back(&runs(&each), &[1..=1, 2..=2])
         };
-        assert_eq!(one(&[(1, 1.0), (2, 3.0)]), [2.0]);
-        assert_eq!(one(&[(2, 3.0), (1, 1.0)]), [2.0]);
+        // The first run of a commit follows its build.
+        assert!(one(&[(1, 1.0), (2, 3.0)]).is_empty());
+        assert_eq!(one(&[(1, 1.0), (2, 3.0), (1, 2.0)]), [1.0]);
+        assert_eq!(one(&[(2, 3.0), (1, 1.0), (2, 4.0)]), [3.0]);
         // Each run counts once.
-        assert_eq!(one(&[(1, 1.0), (2, 3.0), (1, 2.0)]), [2.0]);
-        assert_eq!(one(&[(1, 1.0), (2, 3.0), (2, 7.0), (1, 2.0)]), [2.0, 5.0]);
-        assert_eq!(one(&[(1, 1.0), (1, 1.0), (2, 3.0), (2, 3.0)]), [2.0]);
+        let four = [(1, 1.0), (2, 3.0), (1, 2.0), (2, 7.0)];
+        assert_eq!(one(&four), [1.0]);
+        assert_eq!(
+            one(&[&four[..], &[(2, 8.0), (1, 2.0)]].concat()),
+            [1.0, 6.0]
+        );
         // A run of another commit is between them.
-        assert!(one(&[(1, 1.0), (0, 1.0), (2, 3.0)]).is_empty());
-        assert!(one(&[(0, 1.0), (1, 3.0), (3, 1.0)]).is_empty());
+        let apart = [(1, 1.0), (0, 1.0), (2, 3.0), (0, 1.0), (1, 1.0)];
+        assert!(one(&apart).is_empty());
     }
 
     #[test]
     fn runs_of_the_same_builds_count() {
-        let runs = runs(&[(0, 1.0, 0), (3, 3.0, 0), (1, 2.0, 0), (2, 5.0, 0)]);
+        let first = [
+            (0, 1.0, 0),
+            (1, 1.0, 0),
+            (2, 3.0, 0),
+            (3, 3.0, 0),
+            (9, 1.0, 0),
+        ];
+        let then = [(0, 1.0, 0), (3, 3.0, 0), (1, 2.0, 0), (2, 5.0, 0)];
+        let runs = runs(&[&first[..], &then].concat());
         assert_eq!(back_to_back(&runs, &[0..=1, 2..=3]), [2.0, 3.0]);
-    }
-
-    #[test]
-    fn runs_with_a_build_between_them_are_no_pair() {
-        let each = [1, 2, 1, 2, 1, 2, 1, 2].map(|site| (site, f64::from(site as u8), 0));
-        let mut runs = runs(&each);
-        assert_eq!(back_to_back(&runs, &[1..=1, 2..=2]).len(), 4);
-        // Before the second and the last run, which are of the same pairs.
-        for index in 0..8 {
-            let number = (runs.values[index].time + 0.5) * 8.0;
-            runs.started[index] +=
-                5_000 * u64::from(number >= 1.0) + 5_000 * u64::from(number >= 7.0);
-        }
-        assert_eq!(back_to_back(&runs, &[1..=1, 2..=2]).len(), 3);
     }
 
     #[test]
     fn runs_on_two_machines_are_no_pair() {
         let apart = runs(&[(1, 1.0, 0), (2, 3.0, 1)]);
         assert!(back_to_back(&apart, &[1..=1, 2..=2]).is_empty());
-        let mixed = runs(&[(1, 1.0, 0), (1, 2.0, 1), (2, 3.0, 0), (2, 5.0, 1)]);
+        let first = [(1, 1.0, 0), (2, 3.0, 0), (9, 1.0, 0)];
+        let then = [(1, 1.0, 0), (1, 2.0, 1), (2, 3.0, 0), (2, 5.0, 1)];
+        let mixed = runs(&[&first[..], &then].concat());
         assert_eq!(back_to_back(&mixed, &[1..=1, 2..=2]), [2.0, 3.0]);
     }
 }

@@ -24,8 +24,6 @@ pub(crate) struct Runs {
     pub(crate) sites: Vec<usize>,
     /// The index of the value of the run before each on its bot.
     pub(crate) previous: Vec<Option<usize>>,
-    /// The start of each value's run, in milliseconds.
-    pub(crate) started: Vec<u64>,
     /// True for each site that can be run again.
     pub(crate) built: Vec<bool>,
     pub(crate) windows: Windows,
@@ -35,7 +33,6 @@ impl Runs {
     pub(crate) fn collect(line: &Line, state: &SearchState) -> Self {
         let mut values = Vec::new();
         let mut order = Vec::new();
-        let mut started = Vec::new();
         let mut tallies = vec![Tally::default(); line.sites.len()];
         let mut bots: BTreeMap<Option<&str>, usize> = BTreeMap::new();
         for (site, commit) in line.sites.iter().enumerate() {
@@ -50,7 +47,6 @@ impl Runs {
                 let next = bots.len();
                 let bot = *bots.entry(run.bot.as_deref()).or_insert(next);
                 order.push((run.started, run.sequence, values.len()));
-                started.push(run.started);
                 values.push(Value {
                     site,
                     value,
@@ -72,7 +68,6 @@ impl Runs {
             sites: values.iter().map(|value| value.site).collect(),
             windows: Windows::new(&previous, |_| true),
             previous,
-            started,
             built: (line.sites.iter())
                 .map(|site| (state.get(*site)).is_some_and(|it| it.build == BuildState::Built))
                 .collect(),

@@ -54,9 +54,6 @@ pub(super) const PAIR_RUNS: u32 = 2;
 pub(super) const BACK_TO_BACK_PAIRS: usize = 3;
 /// See [`BACK_TO_BACK_PAIRS`].
 pub(super) const BACK_TO_BACK_SHARE: f64 = 0.4;
-/// In a pair back to back, one run begins at most this many times the lower quartile of such times
-/// after the other.
-pub(super) const LONGEST_PAUSE: u64 = 4;
 /// Where this many runs of both commits made no pair, none is waited for.
 pub(super) const RUNS_WITHOUT_PAIR: usize = 12;
 /// Runs of each end before anything is decided. At 6: large changes (d=4) 21 → 26.
