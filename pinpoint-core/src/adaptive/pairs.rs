@@ -56,13 +56,23 @@ impl AdaptiveSearch {
         let Some(gap) = gap.filter(|gap| runs.built[*gap] && runs.built[*gap + 1]) else {
             return Ok(false);
         };
-        let found = back_to_back(runs, &self.same_beside(gap)).len();
+        let sides = self.same_beside(gap);
+        let found = back_to_back(runs, &sides).len();
         let pairs = match BACK_TO_BACK_PAIRS.saturating_sub(found) {
             // There are enough, and they do not show it yet.
             0 => u64::from(PAIR_RUNS).max(state.runs() / RUNS_PER_LATE_BATCHED),
             missing => missing as u64,
         };
-        state.run_pairs([change.lower, change.higher], pairs as u32)?;
+        // Of commits whose builds are the same, one that has runs.
+        let sites = sides.map(|sites| {
+            let built = sites.filter(|site| runs.built[*site]);
+            built.max_by(|a, b| runs.tallies[*a].runs.total_cmp(&runs.tallies[*b].runs))
+        });
+        let [Some(before), Some(after)] = sites else {
+            return Ok(false);
+        };
+        let sites = [before, after].map(|site| self.line.sites[site]);
+        state.run_pairs(sites, pairs as u32)?;
         Ok(true)
     }
 
