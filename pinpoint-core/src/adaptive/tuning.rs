@@ -49,8 +49,8 @@ pub(super) const MODEL_ERROR: f64 = 0.9;
 /// 21 → 24.
 pub(super) const PAIR_RUNS: u32 = 2;
 /// The least pairs of runs back to back, one of a culprit and one of the commit before it, and the
-/// least part of the effect that their median shows. Without them: 1.9 % of the searches are wrong
-/// on machines whose speed changes by the clock (`clock` of the benchmark `real_noise`).
+/// least part of the effect that their median shows. Without them: 2 % of the searches are wrong
+/// in the rows `clock x1.5 20s` of the benchmark `real_noise`.
 pub(super) const BACK_TO_BACK_PAIRS: usize = 3;
 /// See [`BACK_TO_BACK_PAIRS`].
 pub(super) const BACK_TO_BACK_SHARE: f64 = 0.4;
