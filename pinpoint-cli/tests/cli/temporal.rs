@@ -53,9 +53,20 @@ impl<'a> Scene<'a> {
     #[track_caller]
     pub(crate) fn temporal(&self, arguments: &[&str]) -> Value {
         let namespace = ["--namespace", &self.namespace, "--output", "json"];
-        let output = self.server.output(&[arguments, &namespace].concat());
-        assert!(output.status.success(), "{output:?}");
-        serde_json::from_slice(&output.stdout).unwrap_or_default()
+        let arguments = [arguments, &namespace].concat();
+        let mut result = Value::Null;
+        until("the server's answer", || {
+            let output = self.server.output(&arguments);
+            if output.status.success() {
+                result = serde_json::from_slice(&output.stdout).unwrap_or_default();
+                return true;
+            }
+            // The client gives a server ten seconds, which a busy one may exceed.
+            let stderr = String::from_utf8_lossy(&output.stderr);
+            assert!(stderr.contains("deadline exceeded"), "{output:?}");
+            false
+        });
+        result
     }
 
     pub(crate) fn progress(&self, job: &str) -> Value {
