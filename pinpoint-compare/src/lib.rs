@@ -23,6 +23,7 @@
 //! | by how much do they differ? | [`hodges_lehmann`], [`wilcoxon`] |
 //! | do machines differ that ran the same builds? | [`compare_machines`] |
 //! | a single test | [`mann_whitney_u`], [`ks_2samp`], [`wilcoxon`] |
+//! | is there a step in a series of values? | the module [`steps`] |
 //! | pairs by Pinpoint's published rule | [`compare_pairwise_pinpoint`], [`wilcoxon_pinpoint`] |
 //!
 //! # Why two tests in one decision
@@ -74,6 +75,7 @@ mod shift;
 mod sign_flips;
 mod signed_ranks;
 mod sorted;
+pub mod steps;
 mod thresholds;
 mod thresholds_table;
 mod tied;
