@@ -5,6 +5,9 @@
 //! | is there a step in the middle of this window? | [`fit`](fn@fit), [`Rule::judge`] |
 //! | at which points of a trace? | [`fit_every_point`]; `original` alone, fast: [`original_every_point`] |
 //! | where is the step of a whole tile? | [`fit_tile`] |
+//! | did a trace change, at a stated rate of false alarms? | [`detect`], value by value [`Detector`] |
+//! | the same, at a rate that is proven? | [`Conformal`] |
+//! | did a commit change any of many traces, and which? | [`CommitTest`], [`e_bh`] |
 //! | which traces have one shape? | [`clusters`](fn@clusters), [`percents`] |
 //! | which clusters were there in an earlier run? | [`match_fingerprints`] |
 //!
@@ -12,10 +15,13 @@
 //! missing value is `None`; NaN is an error.
 
 mod clusters;
+mod conformal;
 mod error;
 mod fingerprints;
 mod fit;
 mod generator;
+mod many;
+mod rank;
 mod rules;
 mod statistic;
 mod tile;
@@ -25,9 +31,12 @@ pub use clusters::{
     Cluster, ClusterOptions, Clustering, MEMBERS_KEPT, MOST_CLUSTERS, cluster_count, clusters,
     normalized, percents,
 };
+pub use conformal::{Conformal, ConformalAlarm, ConformalOptions};
 pub use error::StepError;
 pub use fingerprints::{Fingerprint, Found, KEYS_COMPARED, Triage, match_fingerprints};
 pub use fit::{FLOOR, LEAST_WINDOW, StepFit, fit, fit_with};
+pub use many::{CommitTest, e_bh, higher_criticism};
+pub use rank::{Alarm, DEFAULT_RATE, Detector, DetectorOptions, Shape, StepEvent, detect};
 pub use rules::{ComplexRule, Judgement, Operator, Rule, SimpleRule};
 pub use statistic::{Side, Statistic};
 pub use tile::{LEAST_SIDE, fit_tile};
