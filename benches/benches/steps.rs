@@ -269,7 +269,7 @@ fn quiet(kind: Kind, noise: Noise, count: u64, seed: u64) -> Outcome<(f64, f64)>
     Ok((mean * per_value, (variance / n).sqrt() * per_value))
 }
 
-/// What became of changes of one size.
+/// The fate of changes of one size.
 struct Changes {
     found: f64,
     delay: usize,

@@ -81,7 +81,7 @@ pub struct Alarm {
     pub correlation: f64,
 }
 
-/// What a [`Detector`] has to tell.
+/// An event that a [`Detector`] tells.
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(tag = "event", rename_all = "snake_case"))]
@@ -109,7 +109,7 @@ const SPIKE: u64 = 30;
 /// The values that stay when a drift has ended.
 const AFTER_DRIFT: usize = 40;
 
-/// How clearly the values themselves must lie on one side of those before: P(above) − P(below).
+/// The least share by which the values themselves must lie on one side of those before: P(above) − P(below).
 /// Ranks of equal values are drawn, which must not raise an alarm by itself.
 const LEAST_DOMINANCE: f64 = 0.15;
 
@@ -152,7 +152,7 @@ struct Recent {
 /// let mut detector = Detector::new(DetectorOptions::default())?;
 /// let mut events = Vec::new();
 /// for i in 0..80_u32 {
-///     let noise = f64::from(i * 7919 % 101) / 101.0;
+///     let noise = f64::from((i * i * 37 + i * 11) % 101) / 101.0;
 ///     let value = if i < 60 { noise } else { noise + 3.0 };
 ///     events.extend(detector.push(value)?);
 /// }

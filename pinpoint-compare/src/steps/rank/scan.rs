@@ -14,7 +14,7 @@ pub(super) const LEAST: usize = 20;
 /// The fewest values on a side of a split. Three cannot reach the default threshold.
 const LEAST_SIDE: usize = 4;
 
-/// What a short side is charged: a change of one deviation lasts 20 values until it can be seen,
+/// The charge of a short side: a change of one deviation lasts 20 values until it can be seen,
 /// and one of four stands out after five. Chosen by simulation.
 const CHARGE: f64 = 0.3;
 const CHARGE_WHOLE: f64 = 8.0;
@@ -111,7 +111,7 @@ pub(super) struct Scan {
     pub(super) n: usize,
     /// The lag-1 correlation that was taken out.
     pub(super) correlation: f64,
-    /// What the window adds to the memory when it ends.
+    /// The sums that the window adds to the memory when it ends.
     pub(super) ending: Memory,
     whitened: [f64; CAPACITY],
     /// The largest statistic of the location, less its charge.

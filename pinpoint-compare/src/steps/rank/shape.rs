@@ -36,9 +36,9 @@ pub(super) fn still_drifts(ranks: &[u8]) -> bool {
     line - nothing > LINE_OVER_NOTHING
 }
 
-/// How clearly the newest values must differ from those since the change.
+/// The least statistic by which the newest values differ from those since the change.
 const BACK: f64 = 2.7;
-/// How little they may differ from those before it.
+/// The largest statistic by which they differ from those before it.
 const SAME: f64 = 1.5;
 /// The fewest and the most of the newest values that are asked.
 const FEWEST: usize = 4;
