@@ -34,7 +34,7 @@ impl Default for ConformalOptions {
 pub struct ConformalAlarm {
     /// The number of the value at which it was raised; the first value pushed has 0.
     pub raised_at: u64,
-    /// The number of the value since which the evidence speaks: the last at which it was low.
+    /// The number of the value since which the bets have gained most.
     pub since: u64,
     /// True if the values rose.
     pub rose: bool,
@@ -60,8 +60,12 @@ pub struct Conformal {
     options: ConformalOptions,
     reference: VecDeque<f64>,
     next: u64,
+    /// The number of the first value since the last alarm.
+    began: u64,
     /// Falls and rises.
     evidence: [f64; 2],
+    /// The largest gain of the bets up to now, as a logarithm, and the value at which it starts.
+    gains: [f64; 2],
     since: [u64; 2],
 }
 
@@ -85,7 +89,9 @@ impl Conformal {
             options,
             reference: VecDeque::new(),
             next: 0,
+            began: 0,
             evidence: [0.0; 2],
+            gains: [0.0; 2],
             since: [0; 2],
         })
     }
@@ -102,8 +108,8 @@ impl Conformal {
     }
 
     /// The number of values since the last alarm.
-    pub fn count(&self) -> usize {
-        self.reference.len()
+    pub fn count(&self) -> u64 {
+        self.next - self.began
     }
 
     /// Adds a value.
@@ -125,11 +131,12 @@ impl Conformal {
         let drawn = (drawn as f64 + 0.5) / (1_u64 << 53) as f64;
         let low = (below as f64 + drawn * (equal + 1) as f64) / count as f64;
         for (side, p) in [low, 1.0 - low].into_iter().enumerate() {
-            let evidence = (self.evidence[side] + 1.0) * bet(p);
-            if evidence < 1.0 {
-                self.since[side] = self.next;
+            let bet = bet(p);
+            self.evidence[side] = (self.evidence[side] + 1.0) * bet;
+            if self.gains[side] <= 0.0 {
+                (self.gains[side], self.since[side]) = (0.0, number);
             }
-            self.evidence[side] = evidence;
+            self.gains[side] += libm::log(bet);
         }
         if self.reference.len() == REFERENCE {
             self.reference.pop_front();
@@ -140,10 +147,11 @@ impl Conformal {
             return Ok(None);
         }
         let rose = self.evidence[1] > self.evidence[0];
-        let since = self.since[usize::from(rose)].min(number);
+        let since = self.since[usize::from(rose)];
         self.reference.clear();
+        self.began = self.next;
         self.evidence = [0.0; 2];
-        self.since = [self.next; 2];
+        self.gains = [0.0; 2];
         Ok(Some(ConformalAlarm {
             raised_at: number,
             since,
