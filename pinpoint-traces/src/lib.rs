@@ -1,0 +1,47 @@
+//! The history of a benchmark's values.
+//!
+//! A [`TraceId`] names a series of values, one at each commit that was measured. Commits are
+//! numbered ([`CommitNumber`]), and each 128 of them make a [`Tile`]. A [`Query`] selects traces; their
+//! values are a [`Frame`].
+//!
+//! The model is that of Skia Perf. Where it is known to be wrong, the documentation of a function
+//! says what this crate does.
+//!
+//! # Common to all functions
+//!
+//! - A missing value is NaN in memory, never a number. Where an exchange format needs one it is 1e32
+//!   ([`MISSING`]). Readers reject NaN.
+//! - Results do not depend on the order of files, and are the same, bit for bit, on every platform.
+//! - Nothing panics on its input. Errors name the place.
+//!
+//! # Features
+//!
+//! `rayon`: formulas and verticals on all cores. Not on by default.
+
+#![forbid(unsafe_code)]
+
+mod commit;
+mod dataset;
+mod frame;
+mod id;
+mod missing;
+mod name;
+mod param_set;
+mod pattern;
+mod points;
+mod query;
+mod source;
+mod unknown;
+
+pub use commit::{CommitError, CommitNumber, MAX_SCALE, TILE_SIZE, Tile, coarser_values};
+pub use dataset::{Dataset, DatasetError};
+pub use frame::{Columns, Frame, FrameError};
+pub use id::{IdError, Params, TraceHash, TraceId};
+pub use missing::{MISSING, from_exchange, to_exchange};
+pub use name::TraceName;
+pub use param_set::ParamSet;
+pub use pattern::{Pattern, PatternError};
+pub use points::{CommitName, CommitNameError, Links, Point, ResultFile, Try};
+pub use query::{KeyQuery, Query, QueryError, ValueTest};
+pub use source::Source;
+pub use unknown::{UnknownName, nearest, unknown_names};
