@@ -202,12 +202,15 @@ impl Tile {
     ) -> Result<impl Iterator<Item = Self>, CommitError> {
         let first = Self::of(*commits.start(), scale)?.number;
         let last = Self::of(*commits.end(), scale)?.number;
-        let numbers = if commits.is_empty() {
-            1..=0
+        let count = if commits.is_empty() {
+            0
         } else {
-            first..=last
+            last - first + 1
         };
-        Ok(numbers.map(move |number| Self { number, scale }))
+        Ok((0..count).map(move |index| Self {
+            number: first + index,
+            scale,
+        }))
     }
 
     fn commits_per_tile(scale: u8) -> u64 {

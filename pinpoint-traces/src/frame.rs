@@ -242,9 +242,9 @@ pub enum FrameError {
     /// Each row has one value for each column.
     #[error("{found} values were given where {wanted} belong")]
     Length {
-        /// How many values there were.
+        /// The number of values.
         found: usize,
-        /// How many there should be.
+        /// The number that belongs there.
         wanted: usize,
     },
     /// A value is infinite.

@@ -309,7 +309,7 @@ pub enum IdError {
         first: String,
         /// The later one, as given.
         second: String,
-        /// What both become.
+        /// The key that both become.
         written: String,
     },
     /// An id has at least one key.
@@ -322,7 +322,7 @@ pub enum IdError {
         id: String,
         /// The character, counted from 1.
         column: usize,
-        /// What should stand there.
+        /// The text that belongs there.
         expected: &'static str,
     },
     /// An old id has one value for each key.
@@ -330,9 +330,9 @@ pub enum IdError {
     OldParts {
         /// The text.
         id: String,
-        /// How many values it has.
+        /// The number of its values.
         parts: usize,
-        /// How many keys were named.
+        /// The number of keys for them.
         keys: usize,
     },
     /// The text is not 32 hexadecimal digits.

@@ -22,6 +22,7 @@
 
 mod commit;
 mod dataset;
+mod formula;
 mod frame;
 mod id;
 mod missing;
@@ -30,11 +31,13 @@ mod param_set;
 mod pattern;
 mod points;
 mod query;
+mod shortcut;
 mod source;
 mod unknown;
 
 pub use commit::{CommitError, CommitNumber, MAX_SCALE, TILE_SIZE, Tile, coarser_values};
 pub use dataset::{Dataset, DatasetError};
+pub use formula::{EvaluateError, Formula, FormulaError, FormulaFault, Selection};
 pub use frame::{Columns, Frame, FrameError};
 pub use id::{IdError, Params, TraceHash, TraceId};
 pub use missing::{MISSING, from_exchange, to_exchange};
@@ -43,5 +46,6 @@ pub use param_set::ParamSet;
 pub use pattern::{Pattern, PatternError};
 pub use points::{CommitName, CommitNameError, Links, Point, ResultFile, Try};
 pub use query::{KeyQuery, Query, QueryError, ValueTest};
+pub use shortcut::{Shortcut, ShortcutError, ShortcutId};
 pub use source::Source;
 pub use unknown::{UnknownName, nearest, unknown_names};

@@ -83,7 +83,7 @@ pub enum PatternError {
     Syntax {
         /// Its text.
         pattern: String,
-        /// What is wrong.
+        /// The fault.
         reason: String,
     },
     /// Its text is too long.

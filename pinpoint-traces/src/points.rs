@@ -12,7 +12,7 @@ use crate::source::Source;
 /// Links by name: a label, and a URL or other text.
 pub type Links = BTreeMap<String, String>;
 
-/// What a file of results says.
+/// A file of results: values of traces at a commit.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ResultFile {
     /// The file.
@@ -28,6 +28,8 @@ pub struct ResultFile {
     pub links: Links,
     /// The values, each trace once, in the order of the file.
     pub points: Vec<Point>,
+    /// Single measurements behind the value of a trace, where the format has them.
+    pub samples: BTreeMap<TraceId, Vec<f64>>,
 }
 
 impl ResultFile {

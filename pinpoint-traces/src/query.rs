@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
-use form_urlencoded::{byte_serialize, parse};
+use form_urlencoded::parse;
 use serde::{Deserialize, Serialize};
 
 use crate::id::{Params, TraceId};
@@ -39,7 +39,7 @@ const MAX_CONDITIONS: usize = 10_000;
 /// assert!(matches(&[("arch", "x86")]));
 /// assert!(!matches(&[("arch", "x86"), ("os", "Win7")]));
 /// assert!(!matches(&[("arch", "arm"), ("os", "Linux")]));
-/// assert_eq!(query.to_string(), "arch=%7E%5Ex&os=%21Win7");
+/// assert_eq!(query.to_string(), "arch=~^x&os=!Win7");
 /// # Ok::<(), pinpoint_traces::QueryError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
@@ -214,18 +214,27 @@ impl fmt::Display for Query {
                     ValueTest::Matches(pattern) => format!("{sign}~{}", pattern.as_str()),
                 };
                 formatter.write_str(separator)?;
-                for part in byte_serialize(it.key.as_bytes()) {
-                    formatter.write_str(part)?;
-                }
+                write_encoded(formatter, &it.key)?;
                 formatter.write_str("=")?;
-                for part in byte_serialize(condition.as_bytes()) {
-                    formatter.write_str(part)?;
-                }
+                write_encoded(formatter, &condition)?;
                 separator = "&";
             }
         }
         Ok(())
     }
+}
+
+/// Escapes what has a meaning in the encoding or in the text of a formula, and keeps the rest
+/// legible.
+fn write_encoded(formatter: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
+    for byte in text.bytes() {
+        if byte.is_ascii_graphic() && !b"&=%+#\"".contains(&byte) {
+            write!(formatter, "{}", char::from(byte))?;
+        } else {
+            write!(formatter, "%{byte:02X}")?;
+        }
+    }
+    Ok(())
 }
 
 impl TryFrom<String> for Query {
@@ -263,7 +272,7 @@ pub enum QueryError {
     Pattern {
         /// The key of the condition.
         key: String,
-        /// What is wrong.
+        /// The fault.
         #[source]
         reason: PatternError,
     },
