@@ -136,6 +136,27 @@ impl TraceId {
         Ok(Self(text.into()))
     }
 
+    /// The id of these parameters and one more, which replaces the one that has its key.
+    pub(crate) fn with(params: &Params, key: &str, value: &str) -> Self {
+        let written = sanitized(key);
+        let mut text = String::with_capacity(32 * (params.len() + 1));
+        text.push(',');
+        let value = sanitized(value);
+        let mut added = Some((&*written, &*value));
+        for (key, value) in params.iter() {
+            if let Some((new, new_value)) = added.take_if(|(new, _)| *new <= key) {
+                text.extend([new, "=", new_value, ","]);
+            }
+            if key != written {
+                text.extend([key, "=", value, ","]);
+            }
+        }
+        if let Some((new, new_value)) = added {
+            text.extend([new, "=", new_value, ","]);
+        }
+        Self(text.into())
+    }
+
     /// Reads an old id, `x86:Win7:gradient:8888`, whose values have these keys in order.
     ///
     /// ```

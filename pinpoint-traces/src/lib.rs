@@ -31,6 +31,7 @@ mod param_set;
 mod pattern;
 mod points;
 mod query;
+mod read;
 mod shortcut;
 mod source;
 mod unknown;
@@ -46,6 +47,10 @@ pub use param_set::ParamSet;
 pub use pattern::{Pattern, PatternError};
 pub use points::{CommitName, CommitNameError, Links, Point, ResultFile, Try};
 pub use query::{KeyQuery, Query, QueryError, ValueTest};
+pub use read::{
+    ChartPoints, ChartsError, ResultFault, ResultFileError, ResultPlace, points_of_charts,
+    read_results,
+};
 pub use shortcut::{Shortcut, ShortcutError, ShortcutId};
 pub use source::Source;
 pub use unknown::{UnknownName, nearest, unknown_names};

@@ -26,7 +26,7 @@ pub struct ResultFile {
     pub key: Params,
     /// Links of the whole file.
     pub links: Links,
-    /// The values, each trace once, in the order of the file.
+    /// The values, each trace once.
     pub points: Vec<Point>,
     /// Single measurements behind the value of a trace, where the format has them.
     pub samples: BTreeMap<TraceId, Vec<f64>>,

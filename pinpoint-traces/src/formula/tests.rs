@@ -128,7 +128,7 @@ fn folds_go_commit_by_commit() {
         ("count", [3.0, 2.0, 0.0, 3.0]),
         ("min", [1.0, 4.0, M, -3.0]),
         ("max", [3.0, 9.0, M, 9.0]),
-        ("geo", [6.0_f64.cbrt(), 6.0, M, 6.0]),
+        ("geo", [libm::cbrt(6.0), 6.0, M, 6.0]),
     ] {
         let text = format!(r#"{name}(filter("a=b"))"#);
         assert_near(&row(&text, rows), &expected);

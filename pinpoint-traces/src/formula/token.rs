@@ -47,11 +47,12 @@ impl<'a> Tokens<'a> {
         let Some(first) = self.rest.chars().next() else {
             return token(Kind::End);
         };
-        if as_argument && first == ',' {
-            if let Some(id) = id_at_start(self.rest) {
-                self.take(id.as_str().len());
-                return token(Kind::Id(id));
-            }
+        if as_argument
+            && first == ','
+            && let Some(id) = id_at_start(self.rest)
+        {
+            self.take(id.as_str().len());
+            return token(Kind::Id(id));
         }
         match first {
             '(' | ')' | ',' => {
