@@ -20,31 +20,47 @@
 
 #![forbid(unsafe_code)]
 
+mod annotation;
 mod commit;
 mod dataset;
+mod deviation;
+mod export;
 mod formula;
 mod frame;
 mod id;
 mod missing;
 mod name;
+mod nearest;
 mod param_set;
 mod pattern;
+mod pivot;
 mod points;
 mod query;
 mod read;
 mod shortcut;
 mod source;
 mod unknown;
+mod verticals;
 
+pub use annotation::{
+    Annotation, AnnotationError, AnnotationKind, Joined, MachineChange, machine_changes,
+};
 pub use commit::{CommitError, CommitNumber, MAX_SCALE, TILE_SIZE, Tile, coarser_values};
 pub use dataset::{Dataset, DatasetError};
+pub use deviation::{
+    HISTORY, LEAST_HISTORY, MAX_DEVIATION, TriedParam, TriedTrace, TryReport, deviation,
+    trace_direction, try_report,
+};
+pub use export::{frame_to_csv, verticals_to_csv};
 pub use formula::{EvaluateError, Formula, FormulaError, FormulaFault, Selection};
 pub use frame::{Columns, Frame, FrameError};
 pub use id::{IdError, Params, TraceHash, TraceId};
 pub use missing::{MISSING, from_exchange, to_exchange};
 pub use name::TraceName;
+pub use nearest::{latest_value, nearest_value};
 pub use param_set::ParamSet;
 pub use pattern::{Pattern, PatternError};
+pub use pivot::{Pivot, PivotError, PivotOperation, PivotRow, PivotTable};
 pub use points::{CommitName, CommitNameError, Links, Point, ResultFile, Try};
 pub use query::{KeyQuery, Query, QueryError, ValueTest};
 pub use read::{
@@ -54,3 +70,6 @@ pub use read::{
 pub use shortcut::{Shortcut, ShortcutError, ShortcutId};
 pub use source::Source;
 pub use unknown::{UnknownName, nearest, unknown_names};
+pub use verticals::{
+    VerticalCell, VerticalRow, Verticals, VerticalsError, verticals, verticals_of_two,
+};
