@@ -202,6 +202,25 @@ impl Frame {
         self.names.iter().zip(rows)
     }
 
+    /// All values, row after row, which must stay finite or NaN.
+    pub(crate) fn values_mut(&mut self) -> &mut [f64] {
+        &mut self.values
+    }
+
+    /// Keeps the rows that satisfy a condition on their index and values.
+    pub(crate) fn retain(&mut self, keeps: impl Fn(usize, &[f64]) -> bool) {
+        let is_kept: Vec<bool> = (0..self.len())
+            .map(|index| self.row(index).is_some_and(|row| keeps(index, row)))
+            .collect();
+        let width = self.columns.len();
+        let kept = |index: usize| is_kept.get(index) == Some(&true);
+        let mut index = 0..;
+        self.names.retain(|_| index.next().is_some_and(kept));
+        let mut index = 0..;
+        self.values
+            .retain(|_| index.next().is_some_and(|at: usize| kept(at / width)));
+    }
+
     /// The parts, to be changed and put together again: columns, names, and values row after row.
     pub fn into_parts(self) -> (Columns, Vec<TraceName>, Vec<f64>) {
         (self.columns, self.names, self.values)

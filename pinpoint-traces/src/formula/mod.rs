@@ -93,7 +93,7 @@ pub enum Selection {
     Trace(TraceId),
 }
 
-/// The same traces: queries may be written in different ways.
+/// Filters are the same if their texts are: rows are named by them.
 impl PartialEq for Selection {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
