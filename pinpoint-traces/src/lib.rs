@@ -63,7 +63,7 @@ pub use nearest::{latest_value, nearest_value};
 pub use param_set::ParamSet;
 pub use pattern::{Pattern, PatternError};
 pub use pivot::{Pivot, PivotError, PivotOperation, PivotRow, PivotTable};
-pub use points::{CommitName, CommitNameError, Links, Point, ResultFile, Try};
+pub use points::{CommitName, CommitNameError, Links, NotFinite, Point, ResultFile, Try};
 pub use query::{KeyQuery, Query, QueryError, ValueTest};
 pub use read::{
     ChartPoints, ChartsError, ResultFault, ResultFileError, ResultPlace, points_of_charts,

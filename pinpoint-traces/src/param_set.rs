@@ -33,6 +33,13 @@ impl ParamSet {
         }
     }
 
+    /// Adds all that another set has.
+    pub fn merge(&mut self, other: Self) {
+        for (key, values) in other.0 {
+            self.0.entry(key).or_default().extend(values);
+        }
+    }
+
     /// The keys, ascending.
     pub fn keys(&self) -> impl Iterator<Item = &str> {
         self.0.keys().map(String::as_str)

@@ -13,7 +13,7 @@ use crate::source::Source;
 pub type Links = BTreeMap<String, String>;
 
 /// A file of results: values of traces at a commit.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ResultFile {
     /// The file.
     pub source: Source,
@@ -51,7 +51,15 @@ impl ResultFile {
 }
 
 /// One value of one trace.
-#[derive(Debug, Clone, PartialEq)]
+///
+/// ```
+/// use pinpoint_traces::Point;
+///
+/// assert!(Point::new(",arch=x86,".parse()?, 1.5).is_ok());
+/// assert!(Point::new(",arch=x86,".parse()?, f64::NAN).is_err());
+/// # Ok::<(), pinpoint_traces::IdError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Point {
     /// The trace.
     pub trace: TraceId,
@@ -59,6 +67,34 @@ pub struct Point {
     pub value: f64,
     /// Links of this value alone.
     pub links: Links,
+}
+
+impl Point {
+    /// A value without links.
+    ///
+    /// # Errors
+    ///
+    /// [`NotFinite`] for NaN, which is not a value, and infinities.
+    pub fn new(trace: TraceId, value: f64) -> Result<Self, NotFinite> {
+        if !value.is_finite() {
+            return Err(NotFinite { trace, value });
+        }
+        Ok(Self {
+            trace,
+            value,
+            links: Links::new(),
+        })
+    }
+}
+
+/// A value of a trace is NaN or infinite.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[error("the value of `{trace}` is {value}: values are finite, and a missing one is left out")]
+pub struct NotFinite {
+    /// The trace.
+    pub trace: TraceId,
+    /// The value.
+    pub value: f64,
 }
 
 /// A commit as results name it.
