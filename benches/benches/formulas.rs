@@ -62,8 +62,8 @@ fn formulas(criterion: &mut Criterion) {
             bencher.iter(|| black_box(formula.evaluate(&frames).expect("a result").len()));
         });
     }
-    let pivot: Pivot = serde_json::from_str(r#"{"group_by":["arch","os"],"operation":"sum"}"#)
-        .expect("a pivot");
+    let pivot: Pivot =
+        serde_json::from_str(r#"{"group_by":["arch","os"],"operation":"sum"}"#).expect("a pivot");
     group.bench_function("pivot by arch and os", |bencher| {
         bencher.iter(|| black_box(pivot.apply(&frames[0]).expect("a table").rows.len()));
     });
@@ -82,13 +82,18 @@ fn cells(criterion: &mut Criterion) {
     let traces: Vec<TraceId> = (0..40_000)
         .map(|it| {
             let (config, os, test) = (["8888", "gpu"][it % 2], it / 2 % 10, it / 20);
-            let text = format!(",arch=x86_64,config={config},gpu=g,model=m,os=o{os},stat=min,test=t{test},unit=ms,");
+            let text = format!(
+                ",arch=x86_64,config={config},gpu=g,model=m,os=o{os},stat=min,test=t{test},unit=ms,"
+            );
             text.parse().expect("an id")
         })
         .collect();
     criterion.bench_function("verticals of 20,000 cells", |bencher| {
         bencher.iter(|| {
-            let values = traces.iter().enumerate().map(|(at, it)| (it, 1.0 + (noise(at) % 100) as f64));
+            let values = traces
+                .iter()
+                .enumerate()
+                .map(|(at, it)| (it, 1.0 + (noise(at) % 100) as f64));
             let table = verticals(values, "test", "config", "gpu", "8888").expect("a table");
             assert_eq!(table.rows.len() * table.columns.len(), 20_000);
             black_box(table)
@@ -97,13 +102,22 @@ fn cells(criterion: &mut Criterion) {
 }
 
 fn files(criterion: &mut Criterion) {
-    let mut text = String::from(r#"{"version":1,"git_hash":"cd5a1e","key":{"arch":"x86","bot":"b","os":"Linux"},"results":["#);
+    let mut text = String::from(
+        r#"{"version":1,"git_hash":"cd5a1e","key":{"arch":"x86","bot":"b","os":"Linux"},"results":["#,
+    );
     for test in 0..250 {
         let comma = if test == 0 { "" } else { "," };
-        let _ = write!(text, r#"{comma}{{"key":{{"test":"t{test}","config":"8888","unit":"ms"}},"measurements":{{"stat":["#);
+        let _ = write!(
+            text,
+            r#"{comma}{{"key":{{"test":"t{test}","config":"8888","unit":"ms"}},"measurements":{{"stat":["#
+        );
         for (at, stat) in ["min", "max", "mean", "median"].iter().enumerate() {
             let comma = if at == 0 { "" } else { "," };
-            let _ = write!(text, r#"{comma}{{"value":"{stat}","measurement":{}.25}}"#, noise(test + at) % 1000);
+            let _ = write!(
+                text,
+                r#"{comma}{{"value":"{stat}","measurement":{}.25}}"#,
+                noise(test + at) % 1000
+            );
         }
         text.push_str("]}}");
     }

@@ -1,5 +1,5 @@
-//! Everything that the history of values reads: ids, queries, formulas, files of results. A text that is read
-//! is printed to one that reads the same, and an error is inside of the text.
+//! Everything that the history of values reads: ids, queries, formulas, files of results. A text that
+//! is read is printed to one that reads the same, and an error is inside of the text.
 
 #![no_main]
 
@@ -13,13 +13,19 @@ fuzz_target!(|file: &[u8]| {
         Ok(read) => {
             for point in &read.points {
                 assert!(point.value.is_finite());
-                assert_eq!(TraceId::new(&point.trace.params()).as_ref(), Ok(&point.trace));
+                assert_eq!(
+                    TraceId::new(&point.trace.params()).as_ref(),
+                    Ok(&point.trace)
+                );
             }
         }
         Err(error) => {
             if let Some(place) = &error.place {
                 let text = String::from_utf8_lossy(file);
-                assert!(place.line <= text.split('\n').count() && place.column > 0, "{error}");
+                assert!(
+                    place.line <= text.split('\n').count() && place.column > 0,
+                    "{error}"
+                );
             }
         }
     }
@@ -40,12 +46,17 @@ fuzz_target!(|file: &[u8]| {
             assert_eq!(formula.to_string().parse(), Ok(formula.clone()));
             let mut frame = Frame::new(Columns::range(CommitNumber(0)..=CommitNumber(2)));
             let row = [1.0, f64::NAN, -2.5];
-            frame.push(",a=b,".parse().expect("an id"), &row).expect("a row");
+            frame
+                .push(",a=b,".parse().expect("an id"), &row)
+                .expect("a row");
             let frames = vec![frame; formula.selections().len()];
             if let Ok(result) = formula.evaluate(&frames) {
                 assert!(result.values().iter().all(|it| !it.is_infinite()));
             }
         }
-        Err(error) => assert!((1..=text.chars().count() + 1).contains(&error.column), "{error}"),
+        Err(error) => assert!(
+            (1..=text.chars().count() + 1).contains(&error.column),
+            "{error}"
+        ),
     }
 });
