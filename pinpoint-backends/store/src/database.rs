@@ -2,6 +2,8 @@
 //!
 //! All statements are written once, with parameters `$1`, `$2`, …, which both
 //! databases understand; a [`Dialect`] fills in the few words in which they differ.
+//!
+//! The store of the history of values is over the same operations, by [`sql`](super::sql).
 
 use std::time::{Duration, Instant};
 
@@ -19,7 +21,7 @@ use super::text::SearchWord;
 
 /// A parameter of a statement.
 #[derive(Debug, Clone)]
-pub(super) enum Value {
+pub enum Value {
     Int(Option<i64>),
     Text(Option<String>),
     Bytes(Vec<u8>),
@@ -73,7 +75,7 @@ impl From<&str> for Value {
 
 /// The words in which databases differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Dialect {
+pub enum Dialect {
     Sqlite,
     #[cfg_attr(not(feature = "postgres"), expect(dead_code))]
     Postgres,
@@ -82,7 +84,7 @@ pub(super) enum Dialect {
 impl Dialect {
     /// The time in milliseconds since 1970, by the clock that all users of the
     /// database share.
-    pub(super) fn now(self) -> &'static str {
+    pub fn now(self) -> &'static str {
         match self {
             Self::Sqlite => "CAST(unixepoch('subsec') * 1000 AS INTEGER)",
             Self::Postgres => "CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)",
@@ -91,7 +93,7 @@ impl Dialect {
 
     /// Appended to a query: no one else changes these rows before the end of the transaction.
     /// SQLite has only one writer anyway.
-    pub(super) fn for_update(self) -> &'static str {
+    pub fn for_update(self) -> &'static str {
         match self {
             Self::Sqlite => "",
             Self::Postgres => " FOR UPDATE",
@@ -99,7 +101,7 @@ impl Dialect {
     }
 
     /// Like [`Self::for_update`], skipping rows that another transaction holds.
-    pub(super) fn skip_locked(self) -> &'static str {
+    pub fn skip_locked(self) -> &'static str {
         match self {
             Self::Sqlite => "",
             Self::Postgres => " FOR UPDATE SKIP LOCKED",
@@ -108,7 +110,7 @@ impl Dialect {
 
     /// The query that waits for the lock of a name, `$1`, and holds it until the end of the
     /// transaction. SQLite has only one writer anyway.
-    pub(super) fn lock_name(self) -> Option<&'static str> {
+    pub fn lock_name(self) -> Option<&'static str> {
         match self {
             Self::Sqlite => None,
             // The first number is "PINP" in ASCII.
@@ -117,7 +119,7 @@ impl Dialect {
     }
 
     /// The query for the version of the tables.
-    pub(super) fn version(self) -> &'static str {
+    pub fn version(self) -> &'static str {
         match self {
             Self::Sqlite => "PRAGMA user_version",
             Self::Postgres => "SELECT max(version) FROM pinpoint_schema",
@@ -126,7 +128,7 @@ impl Dialect {
 
     /// The function that returns the position of a part in a text, from 1 on: 0 where it does not
     /// occur.
-    pub(super) fn place_of_part(self) -> &'static str {
+    pub fn place_of_part(self) -> &'static str {
         match self {
             Self::Sqlite => "instr",
             Self::Postgres => "strpos",
@@ -156,7 +158,7 @@ impl Dialect {
 
 /// The purpose of a transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Access {
+pub enum Access {
     /// Sees one state of the database, regardless of other writers.
     Read,
     /// No one else writes the rows that it has read for update.
@@ -165,7 +167,7 @@ pub(super) enum Access {
 
 /// A pool of connections.
 #[derive(Debug, Clone)]
-pub(super) enum Pool {
+pub enum Pool {
     #[cfg(feature = "sqlite")]
     Sqlite(SqlitePool),
     #[cfg(feature = "postgres")]
@@ -202,13 +204,13 @@ pub(super) use bound;
 
 /// A database, and its name in messages.
 #[derive(Debug, Clone)]
-pub(super) struct Database {
-    pub(super) pool: Pool,
-    pub(super) name: String,
+pub struct Database {
+    pub pool: Pool,
+    pub name: String,
 }
 
 impl Database {
-    pub(super) fn dialect(&self) -> Dialect {
+    pub fn dialect(&self) -> Dialect {
         match self.pool {
             #[cfg(feature = "sqlite")]
             Pool::Sqlite(_) => Dialect::Sqlite,
@@ -217,13 +219,13 @@ impl Database {
         }
     }
 
-    pub(super) fn failed(&self, source: sqlx::Error) -> StoreError {
+    pub fn failed(&self, source: sqlx::Error) -> StoreError {
         StoreError::from_database(&self.name, self.dialect(), source)
     }
 
     /// Executes a statement, and returns the number of rows it changed. It is retried
     /// where the connection breaks, so executing it twice must be the same as once.
-    pub(super) async fn execute(
+    pub async fn execute(
         &self,
         sql: &str,
         values: impl IntoIterator<Item = Value>,
@@ -232,7 +234,7 @@ impl Database {
     }
 
     /// Like [`Self::execute`], until its lease expires.
-    pub(super) async fn execute_until(
+    pub async fn execute_until(
         &self,
         until: Option<Instant>,
         sql: &str,
@@ -250,7 +252,7 @@ impl Database {
     }
 
     /// Like [`Self::execute`], for a statement that returns rows.
-    pub(super) async fn fetch(
+    pub async fn fetch(
         &self,
         sql: &str,
         values: impl IntoIterator<Item = Value>,
@@ -259,7 +261,7 @@ impl Database {
     }
 
     /// Like [`Self::fetch`], until its lease expires.
-    pub(super) async fn fetch_until(
+    pub async fn fetch_until(
         &self,
         until: Option<Instant>,
         sql: &str,
@@ -278,7 +280,7 @@ impl Database {
 
     /// Like [`Self::fetch`], row by row as they arrive, without retries: with many rows, the
     /// database reads ahead.
-    pub(super) async fn fetch_each(
+    pub async fn fetch_each(
         &self,
         sql: &str,
         values: impl IntoIterator<Item = Value>,
@@ -307,7 +309,7 @@ impl Database {
 
     /// Retries: until the operation's lease expires, or for as long as the store's
     /// [`Patience`](super::Patience) says.
-    pub(super) fn tries(&self, lease: Option<Instant>) -> Tries<'_> {
+    pub fn tries(&self, lease: Option<Instant>) -> Tries<'_> {
         let patience = || Instant::now() + self.pool.patience();
         Tries {
             database: self,
@@ -319,7 +321,7 @@ impl Database {
 
     /// The same database, with more time for each answer: for long operations that no
     /// running job waits for.
-    pub(super) fn unhurried(&self) -> Self {
+    pub fn unhurried(&self) -> Self {
         Self {
             pool: match &self.pool {
                 #[cfg(feature = "sqlite")]
@@ -332,7 +334,7 @@ impl Database {
     }
 
     /// Undone if it is dropped before its commit.
-    pub(super) async fn begin(&self, access: Access) -> Result<Transaction, StoreError> {
+    pub async fn begin(&self, access: Access) -> Result<Transaction, StoreError> {
         let begun = self.pool.begin(access).await;
         let inner = begun.map_err(|source| self.failed(source))?;
         Ok(Transaction {
@@ -342,7 +344,7 @@ impl Database {
         })
     }
 
-    pub(super) async fn close(&self) {
+    pub async fn close(&self) {
         self.pool.close().await;
     }
 }
@@ -351,7 +353,7 @@ const FIRST_PAUSE: Duration = Duration::from_millis(20);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
 /// Retries operations that a broken connection has ended.
-pub(super) struct Tries<'a> {
+pub struct Tries<'a> {
     database: &'a Database,
     is_leased: bool,
     until: Instant,
@@ -361,7 +363,7 @@ pub(super) struct Tries<'a> {
 impl Tries<'_> {
     /// Waits briefly if the operation is to be retried after this error; false if it
     /// is not.
-    pub(super) async fn again(&mut self, error: &StoreError) -> bool {
+    pub async fn again(&mut self, error: &StoreError) -> bool {
         // SQLite has waited for its turn already.
         if self.database.dialect() == Dialect::Sqlite || !error.is_passing() {
             return false;
@@ -473,7 +475,7 @@ impl Pool {
 }
 
 /// Statements that take effect together, or not at all.
-pub(super) struct Transaction {
+pub struct Transaction {
     inner: OpenTransaction,
     name: String,
     dialect: Dialect,
@@ -497,7 +499,7 @@ impl Transaction {
         self.inner.execute(sql, values).await
     }
 
-    pub(super) async fn execute(
+    pub async fn execute(
         &mut self,
         sql: &str,
         values: impl IntoIterator<Item = Value>,
@@ -506,7 +508,7 @@ impl Transaction {
         done.map_err(|source| self.failed(source))
     }
 
-    pub(super) async fn fetch(
+    pub async fn fetch(
         &mut self,
         sql: &str,
         values: impl IntoIterator<Item = Value>,
@@ -515,7 +517,7 @@ impl Transaction {
         rows.map_err(|source| self.failed(source))
     }
 
-    pub(super) async fn commit(self) -> Result<(), StoreError> {
+    pub async fn commit(self) -> Result<(), StoreError> {
         let Self {
             inner,
             name,
@@ -526,7 +528,7 @@ impl Transaction {
     }
 
     /// Undoes everything, and keeps the connection.
-    pub(super) async fn roll_back(self) -> Result<(), StoreError> {
+    pub async fn roll_back(self) -> Result<(), StoreError> {
         let Self {
             inner,
             name,
@@ -536,11 +538,11 @@ impl Transaction {
         done.map_err(|source| StoreError::from_database(&name, dialect, source))
     }
 
-    pub(super) fn dialect(&self) -> Dialect {
+    pub fn dialect(&self) -> Dialect {
         self.dialect
     }
 
-    pub(super) fn failed(&self, source: sqlx::Error) -> StoreError {
+    pub fn failed(&self, source: sqlx::Error) -> StoreError {
         StoreError::from_database(&self.name, self.dialect, source)
     }
 }
@@ -606,7 +608,7 @@ impl OpenTransaction {
 }
 
 /// A row of an answer.
-pub(super) enum Row {
+pub enum Row {
     #[cfg(feature = "sqlite")]
     Sqlite(SqliteRow),
     #[cfg(feature = "postgres")]
@@ -628,23 +630,23 @@ impl From<PgRow> for Row {
 }
 
 impl Row {
-    pub(super) fn int(&self, column: usize) -> Result<i64, sqlx::Error> {
+    pub fn int(&self, column: usize) -> Result<i64, sqlx::Error> {
         either!(self, row => sqlx::Row::try_get(row, column))
     }
 
-    pub(super) fn optional_int(&self, column: usize) -> Result<Option<i64>, sqlx::Error> {
+    pub fn optional_int(&self, column: usize) -> Result<Option<i64>, sqlx::Error> {
         either!(self, row => sqlx::Row::try_get(row, column))
     }
 
-    pub(super) fn text(&self, column: usize) -> Result<String, sqlx::Error> {
+    pub fn text(&self, column: usize) -> Result<String, sqlx::Error> {
         either!(self, row => sqlx::Row::try_get(row, column))
     }
 
-    pub(super) fn bytes(&self, column: usize) -> Result<Vec<u8>, sqlx::Error> {
+    pub fn bytes(&self, column: usize) -> Result<Vec<u8>, sqlx::Error> {
         either!(self, row => sqlx::Row::try_get(row, column))
     }
 
-    pub(super) fn optional_text(&self, column: usize) -> Result<Option<String>, sqlx::Error> {
+    pub fn optional_text(&self, column: usize) -> Result<Option<String>, sqlx::Error> {
         either!(self, row => sqlx::Row::try_get(row, column))
     }
 }

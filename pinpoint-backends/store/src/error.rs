@@ -380,7 +380,8 @@ impl StoreError {
         }
     }
 
-    pub(super) fn from_database(store: &str, dialect: Dialect, source: sqlx::Error) -> Self {
+    #[doc(hidden)]
+    pub fn from_database(store: &str, dialect: Dialect, source: sqlx::Error) -> Self {
         let store = store.to_owned();
         let kind = trouble(dialect, &source);
         let source = DatabaseError(source);

@@ -87,6 +87,10 @@ mod change;
 mod commits;
 mod creation;
 mod damage;
+#[allow(
+    missing_docs,
+    reason = "other stores of ours share what is public here"
+)]
 mod database;
 mod database_error;
 mod error;
@@ -125,6 +129,8 @@ mod secret;
 mod server;
 mod sessions;
 mod signature;
+#[doc(hidden)]
+pub mod sql;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 mod standstill;

@@ -3,9 +3,8 @@
 use std::fs::File;
 use std::time::{Duration, Instant};
 
-use sqlx::ConnectOptions;
-use sqlx::Connection;
-use sqlx::postgres::PgConnectOptions;
+use sqlx::postgres::{PgConnectOptions, PgConnection};
+use sqlx::{ConnectOptions, Connection};
 
 use super::database::{Database, Dialect, Pool};
 use super::schema::postgres::{prepare, version};
@@ -34,50 +33,62 @@ impl JobStore {
     ///
     /// The same.
     pub async fn connect_with(url: &str, patience: Patience) -> Result<Self, StoreError> {
-        let options = options_of(url)?.options([
-            // Neither a machine that died between two statements nor one that the network has cut
-            // off blocks others for long.
-            ("idle_in_transaction_session_timeout", "10s"),
-            ("tcp_user_timeout", "10s"),
-            ("tcp_keepalives_idle", "10s"),
-            ("tcp_keepalives_interval", "5s"),
-            ("tcp_keepalives_count", "3"),
-            // The plan depends on the query: a rare word needs a different plan from a common one,
-            // and no plan fits all words.
-            ("plan_cache_mode", "force_custom_plan"),
-        ]);
-        let name = without_password(url);
-        let failed = |source| StoreError::from_database(&name, Dialect::Postgres, source);
-        let until = Instant::now() + patience.retry;
-        let own_schema = loop {
-            let prepared = async {
-                let mut connection = options.connect().await.map_err(failed)?;
-                let own_schema = prepare(&mut connection, &name).await?;
-                connection.close().await.map_err(failed)?;
-                Ok::<_, StoreError>(own_schema)
-            };
-            // A server may accept and then stay silent.
-            let limit = until.saturating_duration_since(Instant::now()) + PAUSE;
-            let prepared = match within(limit, async { Ok(prepared.await) }).await {
-                Ok(prepared) => prepared,
-                Err(late) => Err(failed(late)),
-            };
-            match prepared {
-                Err(error) if begun(&error) && Instant::now() < until => {
-                    tokio::time::sleep(PAUSE).await;
-                }
-                prepared => break prepared?,
-            }
-        };
-        let options = match own_schema {
-            Some(schema) => options.options([("search_path", schema)]),
-            None => options,
-        };
-        Ok(Self::new(Database {
-            pool: Pool::Postgres(Server::new(options, patience)),
-            name,
-        }))
+        connect_database(url, patience, prepare)
+            .await
+            .map(Self::new)
     }
+}
+
+/// Connects to a database whose tables are made or checked by `prepare`, which returns the schema
+/// to look for them in, if it is to be set.
+pub async fn connect_database(
+    url: &str,
+    patience: Patience,
+    prepare: impl AsyncFn(&mut PgConnection, &str) -> Result<Option<&'static str>, StoreError>,
+) -> Result<Database, StoreError> {
+    let options = options_of(url)?.options([
+        // Neither a machine that died between two statements nor one that the network has cut
+        // off blocks others for long.
+        ("idle_in_transaction_session_timeout", "10s"),
+        ("tcp_user_timeout", "10s"),
+        ("tcp_keepalives_idle", "10s"),
+        ("tcp_keepalives_interval", "5s"),
+        ("tcp_keepalives_count", "3"),
+        // The plan depends on the query: a rare word needs a different plan from a common one,
+        // and no plan fits all words.
+        ("plan_cache_mode", "force_custom_plan"),
+    ]);
+    let name = without_password(url);
+    let failed = |source| StoreError::from_database(&name, Dialect::Postgres, source);
+    let until = Instant::now() + patience.retry;
+    let own_schema = loop {
+        let prepared = async {
+            let mut connection = options.connect().await.map_err(failed)?;
+            let own_schema = prepare(&mut connection, &name).await?;
+            connection.close().await.map_err(failed)?;
+            Ok::<_, StoreError>(own_schema)
+        };
+        // A server may accept and then stay silent.
+        let limit = until.saturating_duration_since(Instant::now()) + PAUSE;
+        let prepared = match within(limit, async { Ok(prepared.await) }).await {
+            Ok(prepared) => prepared,
+            Err(late) => Err(failed(late)),
+        };
+        match prepared {
+            Err(error) if begun(&error) && Instant::now() < until => {
+                tokio::time::sleep(PAUSE).await;
+            }
+            prepared => break prepared?,
+        }
+    };
+    let options = match own_schema {
+        Some(schema) => options.options([("search_path", schema)]),
+        None => options,
+    };
+    Ok(Database {
+        pool: Pool::Postgres(Server::new(options, patience)),
+        name,
+    })
 }
 
 /// The version of the tables of a database, if this program can use them; `None` where there are no

@@ -36,7 +36,7 @@ fn statements(dialect: Dialect, found: u32) -> (Vec<String>, Vec<String>) {
 }
 
 /// The source as statements for one database.
-fn statements_of(dialect: Dialect, source: &'static str) -> impl Iterator<Item = String> {
+pub fn statements_of(dialect: Dialect, source: &'static str) -> impl Iterator<Item = String> {
     let name = match dialect {
         Dialect::Sqlite => "sqlite",
         Dialect::Postgres => "postgres",

@@ -52,7 +52,7 @@ impl Patience {
 
 /// The connections to a server.
 #[derive(Debug, Clone)]
-pub(super) struct Server {
+pub struct Server {
     pool: PgPool,
     pub(super) patience: Patience,
     /// The timeout for the answer to one statement.
@@ -135,7 +135,7 @@ impl Server {
 
 /// A connection in use. It is closed hard when this is dropped, unless it was given back: more may
 /// still arrive over it, and the server rolls back uncommitted changes.
-pub(super) struct ServerConnection {
+pub struct ServerConnection {
     connection: Option<PoolConnection<Postgres>>,
     answer: Duration,
     given_up: Arc<AtomicBool>,

@@ -1,10 +1,7 @@
 //! The tables of a SQLite file, and the upgrade of older files.
 
-use std::path::Path;
-
 use sqlx::{AssertSqlSafe, Connection, SqliteConnection};
 
-use super::super::StoreError;
 use super::super::database::{Dialect, Row, Value, bound};
 use super::derived::{DERIVED, set_derived};
 use super::{SCHEMA_VERSION, statements};
@@ -15,41 +12,7 @@ const FROM_1: &str = include_str!("sqlite-1-to-2.sql");
 const PARTED_BY: &str = "-- then: the tables of version 2\n";
 
 /// The file's `application_id`: "PINP" in ASCII.
-const APPLICATION_ID: u32 = 0x5049_4e50;
-
-/// Returns the version of the file, if it is one of ours that this program can use.
-/// Changes nothing in it.
-pub(crate) async fn version(
-    connection: &mut SqliteConnection,
-    path: &Path,
-) -> Result<u32, StoreError> {
-    let store = path.display().to_string();
-    let failed = |source| StoreError::from_database(&store, Dialect::Sqlite, source);
-    let found: u32 = sqlx::query_scalar("PRAGMA user_version")
-        .fetch_one(&mut *connection)
-        .await
-        .map_err(failed)?;
-    let application: u32 = sqlx::query_scalar("PRAGMA application_id")
-        .fetch_one(&mut *connection)
-        .await
-        .map_err(failed)?;
-    let objects: u32 = sqlx::query_scalar("SELECT count(*) FROM sqlite_schema")
-        .fetch_one(&mut *connection)
-        .await
-        .map_err(failed)?;
-    let empty = objects == 0 && application == 0 && found == 0;
-    if !empty && application != APPLICATION_ID {
-        return Err(StoreError::NotOurs { store });
-    }
-    if found > SCHEMA_VERSION {
-        return Err(StoreError::Newer {
-            found,
-            supported: SCHEMA_VERSION,
-            store,
-        });
-    }
-    Ok(found)
-}
+pub(crate) const APPLICATION_ID: u32 = 0x5049_4e50;
 
 /// Brings the file to [`SCHEMA_VERSION`]; all of it or nothing.
 pub(crate) async fn bring_up_to_date(

@@ -1,0 +1,149 @@
+//! The values of one key for a segment of traces: a posting list for each value, as one column.
+//!
+//! ```text
+//! version    1 byte
+//! width      1 byte: 1, 2 or 4
+//! values     for each trace `width` bytes: the number of its value + 1, or 0 without the key
+//! checksum   4 bytes, CRC-32 of all before
+//! ```
+//!
+//! All numbers are little-endian. The traces of a condition are found by one pass over a column,
+//! which takes some microseconds, whatever the condition; the parameters of traces by a look at
+//! each. Lists for each value would be longer to read for the second, and hardly sooner for the
+//! first.
+
+use super::block::BlockError;
+
+/// The number of traces of a segment.
+pub(super) const SEGMENT: u32 = 65_536;
+
+const VERSION: u8 = 1;
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Column {
+    /// Numbers of values + 1, in the width.
+    width: Width,
+    content: Vec<u8>,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+enum Width {
+    #[default]
+    One = 1,
+    Two = 2,
+    Four = 4,
+}
+
+impl Width {
+    fn of(code: u32) -> Self {
+        match code {
+            0..=0xff => Self::One,
+            0x100..=0xffff => Self::Two,
+            _ => Self::Four,
+        }
+    }
+}
+
+impl Column {
+    /// The size in memory.
+    pub(super) fn bytes(&self) -> usize {
+        self.content.len() + 64
+    }
+
+    fn code(&self, offset: usize) -> u32 {
+        let code = match self.width {
+            Width::One => self.content.get(offset).map(|it| u32::from(*it)),
+            Width::Two => (self.content.get(2 * offset..2 * offset + 2))
+                .and_then(|it| it.try_into().ok())
+                .map(|it| u32::from(u16::from_le_bytes(it))),
+            Width::Four => (self.content.get(4 * offset..4 * offset + 4))
+                .and_then(|it| it.try_into().ok())
+                .map(u32::from_le_bytes),
+        };
+        code.unwrap_or(0)
+    }
+
+    /// The number of the value that a trace has.
+    pub(super) fn get(&self, offset: usize) -> Option<u32> {
+        self.code(offset).checked_sub(1)
+    }
+
+    /// Sets the values of traces, by their offset in the segment.
+    pub(super) fn extend(&mut self, values: &[(usize, u32)]) {
+        let most = values.iter().map(|(_, value)| value + 1).max().unwrap_or(0);
+        let width = self.width.max(Width::of(most));
+        let length = self.content.len() / self.width as usize;
+        let wanted = values.iter().map(|(at, _)| at + 1).max().unwrap_or(0);
+        let mut codes: Vec<u32> = (0..length).map(|at| self.code(at)).collect();
+        codes.resize(length.max(wanted), 0);
+        for (at, value) in values {
+            if let Some(code) = codes.get_mut(*at) {
+                *code = value + 1;
+            }
+        }
+        let bytes = codes.iter().map(|code| code.to_le_bytes());
+        self.content = match width {
+            Width::One => bytes.map(|it| it[0]).collect(),
+            Width::Two => bytes.flat_map(|it| [it[0], it[1]]).collect(),
+            Width::Four => bytes.flatten().collect(),
+        };
+        self.width = width;
+    }
+
+    /// A bit for each trace of the segment, from the lowest of each byte on, whose value is allowed:
+    /// `allowed` is by the number of the value + 1, and first without one.
+    pub(super) fn select(&self, allowed: &[bool], traces: usize) -> Vec<u8> {
+        let is_allowed = |code: u32| allowed.get(code as usize).copied().unwrap_or(false);
+        let mut bits = vec![0_u8; SEGMENT as usize / 8];
+        let length = (self.content.len() / self.width as usize).min(traces);
+        let mut set = |at: usize, is_set: bool| {
+            if let Some(byte) = bits.get_mut(at / 8) {
+                *byte |= u8::from(is_set) << (at % 8);
+            }
+        };
+        match self.width {
+            Width::One => {
+                let mut table = [false; 256];
+                for (code, place) in table.iter_mut().enumerate() {
+                    *place = allowed.get(code).copied().unwrap_or(false);
+                }
+                for (at, code) in self.content.iter().take(length).enumerate() {
+                    set(at, table[usize::from(*code)]);
+                }
+            }
+            Width::Two | Width::Four => {
+                (0..length).for_each(|at| set(at, is_allowed(self.code(at))))
+            }
+        }
+        (length..traces).for_each(|at| set(at, is_allowed(0)));
+        bits
+    }
+
+    pub(super) fn encode(&self) -> Vec<u8> {
+        let mut out = vec![VERSION, self.width as u8];
+        out.extend(&self.content);
+        let checksum = crc32fast::hash(&out);
+        out.extend(checksum.to_le_bytes());
+        out
+    }
+
+    pub(super) fn decode(bytes: &[u8]) -> Result<Self, BlockError> {
+        let wrong = |what: &str| BlockError(what.into());
+        let (content, checksum) = bytes
+            .split_last_chunk::<4>()
+            .ok_or_else(|| wrong("too short"))?;
+        if crc32fast::hash(content) != u32::from_le_bytes(*checksum) {
+            return Err(wrong("the checksum differs"));
+        }
+        let (width, content) = match content {
+            [VERSION, 1, content @ ..] => (Width::One, content),
+            [VERSION, 2, content @ ..] => (Width::Two, content),
+            [VERSION, 4, content @ ..] => (Width::Four, content),
+            _ => return Err(wrong("another version of columns")),
+        };
+        Ok(Self {
+            width,
+            content: content.to_vec(),
+        })
+    }
+}
