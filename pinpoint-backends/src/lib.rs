@@ -44,7 +44,7 @@ pub use pinpoint_luci::swarming;
 pub use pinpoint_state::{STATE_MARK, create_state_dir, job_dir, owner};
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
 pub use pinpoint_store as store;
-#[cfg(all(feature = "traces", any(feature = "sqlite", feature = "postgres")))]
+#[cfg(feature = "traces")]
 pub use pinpoint_trace_store as traces;
 
 #[cfg(any(

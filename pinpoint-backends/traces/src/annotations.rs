@@ -3,53 +3,11 @@
 use std::ops::RangeInclusive;
 
 use pinpoint_store::sql::{Access, Transaction};
-use pinpoint_traces::{CommitNumber, Query, TraceId};
-use serde::{Deserialize, Serialize};
+use pinpoint_traces::{Annotation, CommitNumber};
 
 use super::ingest::json;
 use super::store::DatasetRow;
 use super::{History, TraceStoreError};
-
-/// Something noted at a commit.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Annotation {
-    /// The first commit that it is about.
-    pub commit: CommitNumber,
-    /// The traces that it is about; all without one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub query: Option<Query>,
-    /// The note itself.
-    pub note: Note,
-    /// The person or program that noted it, or edited it last.
-    pub author: String,
-    /// When: milliseconds of Unix time.
-    pub time: i64,
-}
-
-/// The content of an annotation.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum Note {
-    /// In words.
-    Text(String),
-    /// From this commit on, values were measured on another machine.
-    MachineChanged {
-        /// The parameter that named it, such as `bot`.
-        key: String,
-        /// The value before; `None` where that is not known.
-        before: Option<String>,
-        /// The value from here on.
-        after: String,
-    },
-    /// A series goes on under a new id.
-    Joined {
-        /// Its id up to here.
-        old: TraceId,
-        /// Its id from here on.
-        new: TraceId,
-    },
-}
 
 /// An annotation with its number.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,8 +23,9 @@ impl History {
     ///
     /// # Errors
     ///
-    /// When the store cannot be written.
+    /// [`TraceStoreError::Annotation`]; when the store cannot be written.
     pub async fn annotate(&self, annotation: &Annotation) -> Result<u64, TraceStoreError> {
+        annotation.check()?;
         let mut transaction = self.store.database.begin(Access::Write).await?;
         let dataset = self.locked_row(&mut transaction).await?;
         let number = dataset.annotations + 1;
@@ -86,12 +45,14 @@ impl History {
     ///
     /// # Errors
     ///
-    /// [`TraceStoreError::NoAnnotation`]; when the store cannot be written.
+    /// [`TraceStoreError::NoAnnotation`], [`TraceStoreError::Annotation`]; when the store cannot be
+    /// written.
     pub async fn edit_annotation(
         &self,
         number: u64,
         annotation: &Annotation,
     ) -> Result<(), TraceStoreError> {
+        annotation.check()?;
         let mut transaction = self.store.database.begin(Access::Write).await?;
         let dataset = self.row(&mut transaction).await?;
         let sql = "UPDATE annotations SET commit_number = $3, content = $4 \

@@ -336,3 +336,103 @@ fn take_stream<T: Number>(reader: &mut Reader<'_>) -> Result<Vec<T>, BlockError>
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn any_value() -> impl Strategy<Value = f64> {
+        prop_oneof![
+            any::<u64>().prop_map(f64::from_bits),
+            (-99_999..99_999_i32, 0..8_usize).prop_map(|(it, at)| f64::from(it) / POWERS[at]),
+            (-99_999..99_999_i32, 0..22_usize).prop_map(|(it, at)| f64::from(it) * POWERS[at]),
+            Just(-0.0),
+        ]
+    }
+
+    fn any_row() -> impl Strategy<Value = BlockRow> {
+        let commits = prop_oneof![Just(0), Just(u128::MAX), Just(0b1011), any::<u128>()];
+        let values = prop::collection::vec(any_value(), COMMITS);
+        let sources = prop::collection::vec(prop_oneof![0..4_u32, any::<u32>()], COMMITS);
+        (commits, values, sources).prop_map(|(commits, mut values, mut sources)| {
+            let count = commits.count_ones() as usize;
+            values.truncate(count);
+            sources.truncate(count);
+            BlockRow {
+                commits,
+                values,
+                sources,
+            }
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn a_block_comes_back_bit_for_bit(rows in prop::collection::vec(any_row(), ROWS)) {
+            let block = Block { rows };
+            let back = Block::decode(&block.encode().unwrap()).unwrap();
+            for (a, b) in block.rows.iter().zip(&back.rows) {
+                prop_assert_eq!(a.commits, b.commits);
+                prop_assert_eq!(&a.sources, &b.sources);
+                let bits = |row: &BlockRow| row.values.iter().map(|it| it.to_bits()).collect::<Vec<_>>();
+                prop_assert_eq!(bits(a), bits(b));
+            }
+        }
+
+        /// Even where the checksum is right.
+        #[test]
+        fn a_damaged_block_is_an_error_or_another_block(
+            row in any_row(), at in any::<prop::sample::Index>(), byte: u8, cut: bool,
+        ) {
+            let mut block = Block::default();
+            block.rows[3] = row;
+            let mut bytes = block.encode().unwrap();
+            let at = at.index(bytes.len() - 4);
+            bytes[at] ^= byte;
+            if byte != 0 {
+                prop_assert!(Block::decode(&bytes).is_err());
+            }
+            bytes.truncate(if cut { at } else { bytes.len() - 4 });
+            let checksum = crc32fast::hash(&bytes);
+            bytes.extend(checksum.to_le_bytes());
+            // It does not panic.
+            let _ = Block::decode(&bytes);
+        }
+    }
+
+    /// A block of a made-up shape: values near a level of each row.
+    fn made(value: impl Fn(u64, f64) -> f64) -> Block {
+        let mut state = 88_172_645_463_325_252_u64;
+        let mut next = || {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            state
+        };
+        let mut block = Block::default();
+        for row in &mut block.rows {
+            row.commits = u128::from(next()) << 64 | u128::from(next());
+            let level = (next() % 100_000) as f64 + 1.0;
+            for _ in 0..row.commits.count_ones() {
+                row.values.push(value(next(), level));
+                row.sources.push(7);
+            }
+        }
+        block
+    }
+
+    #[test]
+    fn values_take_few_bytes() {
+        let unit = |random: u64| (random >> 11) as f64 / (1_u64 << 53) as f64;
+        let per_value = |block: &Block| {
+            let count: usize = block.rows.iter().map(|row| row.values.len()).sum();
+            block.encode().unwrap().len() as f64 / count as f64
+        };
+        let five_digits = made(|random, _| (random % 100_000) as f64 / 1000.0);
+        assert!(per_value(&five_digits) < 2.8, "{}", per_value(&five_digits));
+        let full = made(|random, level| level * (1.0 + 0.02 * unit(random)));
+        assert!(per_value(&full) < 6.5, "{}", per_value(&full));
+    }
+}

@@ -27,18 +27,27 @@ enum Of {
     },
 }
 
+/// The first values of a key.
+#[derive(Debug, Clone, Default)]
+pub(super) struct KnownValues {
+    pub(super) texts: Arc<Vec<Box<str>>>,
+    /// The number of traces of the dataset when they were read: a new value has a new trace.
+    pub(super) traces: u32,
+    bytes: usize,
+}
+
 #[derive(Debug, Clone)]
 enum Remembered {
     /// With the number of traces of the dataset when it was read.
     Column(Arc<Column>, u32),
-    Values(Arc<Vec<Box<str>>>, usize),
+    Values(KnownValues),
 }
 
 impl Remembered {
     fn bytes(&self) -> usize {
         match self {
             Self::Column(column, _) => column.bytes(),
-            Self::Values(_, bytes) => *bytes,
+            Self::Values(values) => values.bytes,
         }
     }
 }
@@ -106,19 +115,25 @@ impl Cache {
         self.put(of, Remembered::Column(column, traces));
     }
 
-    /// The first values of a key.
-    pub(super) fn values(&self, dataset: i64, key: i64) -> Arc<Vec<Box<str>>> {
+    pub(super) fn values(&self, dataset: i64, key: i64) -> KnownValues {
         match self.get(Of::Values { dataset, key }) {
-            Some(Remembered::Values(values, _)) => values,
-            _ => Arc::default(),
+            Some(Remembered::Values(values)) => values,
+            _ => KnownValues::default(),
         }
     }
 
-    pub(super) fn put_values(&self, dataset: i64, key: i64, values: Arc<Vec<Box<str>>>) {
-        let bytes = values.iter().map(|it| it.len() + 32).sum();
-        self.put(
-            Of::Values { dataset, key },
-            Remembered::Values(values, bytes),
-        );
+    pub(super) fn put_values(
+        &self,
+        (dataset, key): (i64, i64),
+        texts: Arc<Vec<Box<str>>>,
+        traces: u32,
+    ) {
+        let bytes = texts.iter().map(|it| it.len() + 32).sum();
+        let values = KnownValues {
+            texts,
+            traces,
+            bytes,
+        };
+        self.put(Of::Values { dataset, key }, Remembered::Values(values));
     }
 }

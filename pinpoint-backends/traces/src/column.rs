@@ -94,29 +94,27 @@ impl Column {
     /// `allowed` is by the number of the value + 1, and first without one.
     pub(super) fn select(&self, allowed: &[bool], traces: usize) -> Vec<u8> {
         let is_allowed = |code: u32| allowed.get(code as usize).copied().unwrap_or(false);
-        let mut bits = vec![0_u8; SEGMENT as usize / 8];
-        let length = (self.content.len() / self.width as usize).min(traces);
-        let mut set = |at: usize, is_set: bool| {
-            if let Some(byte) = bits.get_mut(at / 8) {
-                *byte |= u8::from(is_set) << (at % 8);
-            }
-        };
+        let absent = (0..traces).map(|_| 0);
         match self.width {
             Width::One => {
                 let mut table = [false; 256];
-                for (code, place) in table.iter_mut().enumerate() {
-                    *place = allowed.get(code).copied().unwrap_or(false);
-                }
-                for (at, code) in self.content.iter().take(length).enumerate() {
-                    set(at, table[usize::from(*code)]);
-                }
+                (0..)
+                    .zip(&mut table)
+                    .for_each(|(code, it)| *it = is_allowed(code));
+                let codes = self.content.iter().map(|code| table[usize::from(*code)]);
+                bits_of(codes.chain(absent.map(is_allowed)), traces)
             }
-            Width::Two | Width::Four => {
-                (0..length).for_each(|at| set(at, is_allowed(self.code(at))))
+            Width::Two => {
+                let codes = self.content.as_chunks::<2>().0.iter();
+                let codes = codes.map(|code| u16::from_le_bytes(*code).into());
+                bits_of(codes.chain(absent).map(is_allowed), traces)
+            }
+            Width::Four => {
+                let codes = self.content.as_chunks::<4>().0.iter();
+                let codes = codes.map(|code| u32::from_le_bytes(*code));
+                bits_of(codes.chain(absent).map(is_allowed), traces)
             }
         }
-        (length..traces).for_each(|at| set(at, is_allowed(0)));
-        bits
     }
 
     pub(super) fn encode(&self) -> Vec<u8> {
@@ -145,5 +143,59 @@ impl Column {
             width,
             content: content.to_vec(),
         })
+    }
+}
+
+/// The first of these bits, as bytes of a whole segment.
+fn bits_of(bits: impl Iterator<Item = bool>, count: usize) -> Vec<u8> {
+    let mut bytes = vec![0_u8; SEGMENT as usize / 8];
+    let mut bits = bits.take(count);
+    for byte in &mut bytes {
+        let mut any = 0;
+        for (place, bit) in (0..8).zip(&mut bits) {
+            any |= u8::from(bit) << place;
+        }
+        *byte = any;
+    }
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_column_widens_and_comes_back() {
+        let mut column = Column::default();
+        let mut expected: Vec<Option<u32>> = Vec::new();
+        for value in [3, 254, 255, 65_534, 65_535, 1 << 20] {
+            let at = expected.len() + 2;
+            column.extend(&[(at, value), (at + 1, 0)]);
+            expected.resize(at, None);
+            expected.extend([Some(value), Some(0)]);
+            let back = Column::decode(&column.encode()).unwrap();
+            assert_eq!(back, column);
+            let found: Vec<Option<u32>> = (0..expected.len()).map(|it| back.get(it)).collect();
+            assert_eq!(found, expected);
+            assert_eq!(back.get(expected.len()), None);
+        }
+        assert!(Column::decode(&column.encode()[1..]).is_err());
+    }
+
+    #[test]
+    fn traces_are_selected_in_each_width() {
+        for most in [9, 300, 70_000] {
+            let mut column = Column::default();
+            column.extend(&[(0, 1), (1, most), (9, 1)]);
+            let mut allowed = vec![false; most as usize + 2];
+            allowed[2] = true;
+            let bits = column.select(&allowed, 20);
+            assert_eq!(bits[..3], [0b1, 0b10, 0]);
+            allowed[0] = true;
+            let bits = column.select(&allowed, 20);
+            assert_eq!(bits[..3], [0b1111_1101, 0xff, 0b1111]);
+            // A snapshot from before the last trace.
+            assert_eq!(column.select(&allowed, 5)[..2], [0b1_1101, 0]);
+        }
     }
 }

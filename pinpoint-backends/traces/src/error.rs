@@ -1,7 +1,7 @@
 //! Errors of a history.
 
 use pinpoint_store::StoreError;
-use pinpoint_traces::{CommitNumber, Tile};
+use pinpoint_traces::{AnnotationError, CommitError, CommitNumber, Tile};
 
 /// An error of a [`TraceStore`](super::TraceStore). Nothing was written, unless the database lost
 /// its connection just then; the same operation may be done again.
@@ -34,6 +34,19 @@ pub enum TraceStoreError {
         dataset: String,
         /// The tile.
         tile: Tile,
+    },
+    /// There can be no such tile or commit.
+    #[error(transparent)]
+    Commit(#[from] CommitError),
+    /// A frame would not fit into memory.
+    #[error(
+        "{traces} traces at {commits} commits are too many values for one frame; read fewer commits, or a tile of a greater scale"
+    )]
+    TooLarge {
+        /// The number of traces.
+        traces: usize,
+        /// The number of commits.
+        commits: usize,
     },
     /// A query matches more traces than were asked for.
     #[error(
@@ -68,6 +81,9 @@ pub enum TraceStoreError {
     /// The shortcut does not exist.
     #[error("there is no shortcut {0}")]
     NoShortcut(String),
+    /// An annotation can't be kept.
+    #[error(transparent)]
+    Annotation(#[from] AnnotationError),
     /// The annotation does not exist, or was deleted.
     #[error("there is no annotation {0}")]
     NoAnnotation(u64),

@@ -11,6 +11,9 @@ use super::block::BlockRow;
 use super::store::DatasetRow;
 use super::{History, Select, TraceStoreError};
 
+/// The most values of a frame: two gigabytes.
+const MOST_VALUES: usize = 1 << 28;
+
 impl History {
     /// The values of traces at each commit of a range; rows ascend by id. A trace without a value
     /// there has a row, too.
@@ -19,8 +22,9 @@ impl History {
     ///
     /// # Errors
     ///
-    /// [`TraceStoreError::NoDataset`]; [`TraceStoreError::TooMany`] beyond the limit; when the store
-    /// cannot be read, or is damaged.
+    /// [`TraceStoreError::NoDataset`]; [`TraceStoreError::TooMany`] beyond the limit, and
+    /// [`TraceStoreError::TooLarge`] beyond 2^28 values; when the store cannot be read, or is
+    /// damaged.
     pub async fn frame(
         &self,
         select: Select<'_>,
@@ -101,7 +105,15 @@ impl History {
         let mut order: Vec<(pinpoint_traces::TraceId, u32)> = ids.into_iter().zip(traces).collect();
         order.sort_unstable();
         let width = columns.len();
-        let mut values = vec![f64::NAN; order.len() * width];
+        let cells = order.len().checked_mul(width);
+        let cells = cells.filter(|cells| *cells <= MOST_VALUES);
+        let Some(cells) = cells else {
+            return Err(TraceStoreError::TooLarge {
+                traces: order.len(),
+                commits: width,
+            });
+        };
+        let mut values = vec![f64::NAN; cells];
         let starts = order.iter().enumerate();
         let starts: HashMap<u32, usize> = starts.map(|(at, it)| (it.1, at * width)).collect();
         for tile in tiles {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use pinpoint_store::sql::{Access, Transaction, Value};
-use pinpoint_traces::{CommitName, Links, ResultFile, TraceId};
+use pinpoint_traces::{CommitName, CommitNumber, Links, ResultFile, TraceId};
 use serde::{Deserialize, Serialize};
 
 use super::append::Arrived;
@@ -181,7 +181,7 @@ impl History {
         &self,
         transaction: &mut Transaction,
         dataset: &mut DatasetRow,
-        files: Vec<(pinpoint_traces::CommitNumber, Numbered)>,
+        files: Vec<(CommitNumber, Numbered)>,
     ) -> Result<u64, TraceStoreError> {
         let traces = files.iter().flat_map(|(_, file)| &file.points);
         let traces = traces.map(|point| &point.trace);

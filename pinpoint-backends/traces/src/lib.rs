@@ -26,7 +26,7 @@
 //!
 //! ```
 //! use pinpoint_trace_store::{Select, TraceStore};
-//! use pinpoint_traces::{CommitName, CommitNumber, Links, Params, Point, ResultFile, Source, TraceId};
+//! use pinpoint_traces::{CommitName, CommitNumber, Point, ResultFile, Source, TraceId};
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -39,9 +39,10 @@
 //!     source: Source::new("2026/11/28/19/x86.json", 0),
 //!     commit: CommitName::Number(CommitNumber(7)),
 //!     tried: None,
-//!     key: Params::default(),
-//!     links: Links::new(),
-//!     points: vec![Point { trace, value: 1.25, links: Links::new() }],
+//!     key: Default::default(),
+//!     links: Default::default(),
+//!     points: vec![Point { trace, value: 1.25, links: Default::default() }],
+//!     samples: Default::default(),
 //! };
 //! let ingested = history.ingest(&[file], &[]).await?;
 //! assert_eq!(ingested.values, 1);
@@ -88,7 +89,7 @@ mod tiles;
 mod tries;
 mod value_sources;
 
-pub use annotations::{Annotation, Note, NumberedAnnotation};
+pub use annotations::NumberedAnnotation;
 pub use commits::NumberedCommit;
 pub use error::TraceStoreError;
 pub use ingest::Ingested;
@@ -96,7 +97,6 @@ pub use load::LoadedRow;
 pub use points_at::{Moment, TracePoint};
 pub use schema::TRACE_SCHEMA_VERSION;
 pub use selection::{Select, Survey};
-pub use shortcuts::shortcut_name;
 pub use store::{History, TraceStore};
 pub use stream::{TileStream, TraceRow};
 pub use tiles::StoredTile;

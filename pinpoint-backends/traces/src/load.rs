@@ -1,7 +1,11 @@
 //! Values of a tile that come trace by trace, such as those of another store.
 
+use std::collections::BTreeMap;
+
 use pinpoint_store::sql::Access;
-use pinpoint_traces::{Links, ResultFile, Source, TILE_SIZE, TraceId};
+use pinpoint_traces::{
+    CommitName, CommitNumber, Links, Params, ResultFile, Source, TILE_SIZE, Tile, TraceId,
+};
 use roaring::RoaringBitmap;
 
 use super::block::BlockRow;
@@ -51,21 +55,21 @@ impl History {
         source: &Source,
         rows: &[LoadedRow],
     ) -> Result<u64, TraceStoreError> {
+        let whole = Tile::new(tile, 0)?;
         let mut transaction = self.store.database.begin(Access::Write).await?;
         let mut dataset = self.locked_row(&mut transaction).await?;
         if tile < dataset.first_tile {
-            let tile = pinpoint_traces::Tile::new(tile, 0);
-            let tile = tile.map_err(|error| self.store.damaged("a tile", error))?;
-            return Err(self.no_tile(tile));
+            return Err(self.no_tile(whole));
         }
         make_partition(&self.store.database, &mut transaction, &dataset, tile).await?;
         let digest = digest(&ResultFile {
             source: source.clone(),
-            commit: pinpoint_traces::CommitName::Number(pinpoint_traces::CommitNumber(0)),
+            commit: CommitName::Number(CommitNumber(0)),
             tried: None,
-            key: pinpoint_traces::Params::default(),
+            key: Params::default(),
             links: Links::new(),
             points: Vec::new(),
+            samples: BTreeMap::new(),
         });
         let sql = "SELECT number FROM sources WHERE dataset = $1 AND digest = $2";
         let values = [dataset.number.into(), digest.clone().into()];

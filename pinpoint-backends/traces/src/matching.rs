@@ -38,6 +38,10 @@ impl History {
     ) -> Result<Texts, TraceStoreError> {
         let cache = &self.store.cache;
         let known = cache.values(dataset.number, key);
+        if known.traces >= dataset.traces {
+            return Ok(known.texts);
+        }
+        let known = known.texts;
         // One row: many would take longer to come than to be read. No value has a comma.
         let sql = "SELECT count(*), coalesce(string_agg(text, ',' ORDER BY number), '') \
                    FROM param_values WHERE dataset = $1 AND param_key = $2 AND number >= $3";
@@ -47,23 +51,23 @@ impl History {
             i64::try_from(known.len()).unwrap_or(i64::MAX).into(),
         ];
         let rows = transaction.fetch(sql, values).await?;
-        let Some(row) = rows.first() else {
-            return Ok(known);
+        let (count, added) = match rows.first() {
+            Some(row) => (number(row, 0)? as usize, row.text(1)?),
+            None => (0, String::new()),
         };
-        let count = number(row, 0)? as usize;
-        if count == 0 {
-            return Ok(known);
-        }
-        let added = row.text(1)?;
-        let mut all = Vec::with_capacity(known.len() + count);
-        all.extend(known.iter().cloned());
-        all.extend(added.split(',').map(Box::from));
-        if all.len() != known.len() + count {
-            let error = self.store.damaged("the values of a key", "one has a comma");
-            return Err(error);
-        }
-        let all = Arc::new(all);
-        cache.put_values(dataset.number, key, all.clone());
+        let all = match count {
+            0 => known,
+            _ => {
+                let added = added.split(',').map(Box::from);
+                let all: Vec<Box<str>> = known.iter().cloned().chain(added).collect();
+                if all.len() != known.len() + count {
+                    let error = self.store.damaged("the values of a key", "one has a comma");
+                    return Err(error);
+                }
+                Arc::new(all)
+            }
+        };
+        cache.put_values((dataset.number, key), all.clone(), dataset.traces);
         Ok(all)
     }
 
@@ -168,11 +172,12 @@ impl History {
                 .await?;
             let texts = self.values_of(transaction, dataset, key).await?;
             let mut seen = vec![false; texts.len()];
-            for trace in traces {
-                let column = columns.get(&(trace / SEGMENT));
-                let value = column.and_then(|it| it.get((trace % SEGMENT) as usize));
-                if let Some(seen) = value.and_then(|value| seen.get_mut(value as usize)) {
-                    *seen = true;
+            for (segment, column) in columns {
+                for trace in of_segment(traces, segment) {
+                    let value = column.get((trace % SEGMENT) as usize);
+                    if let Some(seen) = value.and_then(|value| seen.get_mut(value as usize)) {
+                        *seen = true;
+                    }
                 }
             }
             let seen = texts.iter().zip(seen).filter(|(_, seen)| *seen);
@@ -214,11 +219,13 @@ impl History {
                 .columns_of(transaction, dataset, of_key, &segments)
                 .await?;
             let values = self.values_of(transaction, dataset, of_key).await?;
-            for (trace, text) in traces.iter().zip(&mut texts) {
-                let column = columns.get(&(trace / SEGMENT));
-                let value = column.and_then(|it| it.get((trace % SEGMENT) as usize));
-                if let Some(value) = value.and_then(|value| values.get(value as usize)) {
-                    text.extend([&key, "=", value, ","]);
+            let mut texts = texts.iter_mut();
+            for (segment, column) in columns {
+                for (trace, text) in of_segment(traces, segment).zip(&mut texts) {
+                    let value = column.get((trace % SEGMENT) as usize);
+                    if let Some(value) = value.and_then(|value| values.get(value as usize)) {
+                        text.extend([&key, "=", value, ","]);
+                    }
                 }
             }
         }
@@ -244,9 +251,12 @@ fn segments_of(traces: &RoaringBitmap) -> Vec<u32> {
         return Vec::new();
     };
     let segments = first / SEGMENT..=last / SEGMENT;
-    let has_any = |segment: &u32| {
-        let begin = segment * SEGMENT;
-        traces.range_cardinality(begin..=begin + (SEGMENT - 1)) > 0
-    };
+    let has_any = |segment: &u32| of_segment(traces, *segment).next().is_some();
     segments.filter(has_any).collect()
+}
+
+/// Those of the traces that are in a segment, ascending.
+fn of_segment(traces: &RoaringBitmap, segment: u32) -> impl Iterator<Item = u32> {
+    let first = segment * SEGMENT;
+    traces.range(first..=first + (SEGMENT - 1))
 }

@@ -49,3 +49,18 @@ pub(super) fn decode(bytes: &[u8]) -> Result<Vec<(u16, f64)>, BlockError> {
         .map(|(trace, value)| (u16::from_le_bytes(*trace), f64::from_le_bytes(*value)))
         .collect())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_comes_back() {
+        let values = [(0, 1.5), (7, -0.0), (16_383, f64::MIN_POSITIVE)];
+        let bytes = encode(&values);
+        assert_eq!(decode(&bytes), Ok(values.to_vec()));
+        for end in 0..bytes.len() {
+            assert!(decode(&bytes[..end]).is_err());
+        }
+    }
+}

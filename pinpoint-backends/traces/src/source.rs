@@ -43,6 +43,7 @@ pub(super) fn digest(file: &ResultFile) -> Vec<u8> {
     for point in &file.points {
         add_links(&point.links);
     }
+    // Of the samples behind a value, only the value is kept.
     for point in &file.points {
         add(point.trace.as_str().as_bytes());
         add(&point.value.to_bits().to_le_bytes());

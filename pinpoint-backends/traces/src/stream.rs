@@ -50,8 +50,7 @@ impl History {
         let dataset = self.row(&mut transaction).await?;
         let mut traces = self.tile_traces(&mut transaction, &dataset, tile).await?;
         if traces.is_empty() {
-            let tile = Tile::new(tile, 0).map_err(|error| self.store.damaged("a tile", error))?;
-            return Err(self.no_tile(tile));
+            return Err(self.no_tile(Tile::new(tile, 0)?));
         }
         if let Some(select) = select {
             let inner = &mut transaction;

@@ -1,5 +1,6 @@
 //! The common setup of the tests.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use pinpoint_trace_store::{History, NumberedCommit, TraceStore};
@@ -135,6 +136,7 @@ pub(crate) fn file(path: &str, time: i64, commit: u32, points: &[(&str, f64)]) -
         key: Params::default(),
         links: Links::new(),
         points: points.iter().map(point).collect(),
+        samples: BTreeMap::new(),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Annotations and shortcuts.
 
-use pinpoint_trace_store::{Annotation, Note, TraceStoreError, shortcut_name};
-use pinpoint_traces::{CommitNumber, TraceName};
+use pinpoint_trace_store::TraceStoreError;
+use pinpoint_traces::{Annotation, AnnotationKind, CommitNumber, Joined, MachineChange, Shortcut};
 
 use crate::common::{Fixture, id, query};
 
@@ -14,27 +14,30 @@ async fn annotations_are_added_edited_and_deleted(fixture: Fixture) {
     let history = &fixture.history;
     let text = |commit, text: &str| Annotation {
         commit: CommitNumber(commit),
-        query: Some(query("arch=x86")),
-        note: Note::Text(text.into()),
+        query: query("arch=x86"),
+        kind: AnnotationKind::Note,
+        text: text.into(),
         author: "ada".into(),
-        time: 1,
+        created: 1,
+        edited: None,
     };
     let machine = Annotation {
-        note: Note::MachineChanged {
+        kind: AnnotationKind::MachineChange(MachineChange {
             key: "bot".into(),
-            before: Some("old".into()),
+            before: "old".into(),
             after: "new".into(),
-        },
-        query: None,
+        }),
         ..text(9, "")
     };
     let joined = Annotation {
-        note: Note::Joined {
-            old: id(",test=a,"),
-            new: id(",test=b,"),
-        },
+        kind: AnnotationKind::Joined(Joined {
+            before: id(",test=a,"),
+            after: id(",test=b,"),
+        }),
         ..text(5, "")
     };
+    let error = history.annotate(&text(1, "")).await.unwrap_err();
+    assert!(matches!(error, TraceStoreError::Annotation(_)), "{error}");
     let first = history.annotate(&text(7, "a compiler")).await.unwrap();
     let second = history.annotate(&machine).await.unwrap();
     let third = history.annotate(&joined).await.unwrap();
@@ -76,22 +79,16 @@ async fn annotations_are_added_edited_and_deleted(fixture: Fixture) {
 
 async fn a_shortcut_is_a_set_of_names(fixture: Fixture) {
     let history = &fixture.history;
-    let names: Vec<TraceName> = [
-        ",test=b,",
-        "@ave(filter(\"test=a\"))",
-        ",test=a,",
-        ",test=b,",
-    ]
-    .map(|it| it.parse().unwrap())
-    .into();
-    let name = history.keep_shortcut(&names).await.unwrap();
-    assert_eq!(history.keep_shortcut(&names[..3]).await.unwrap(), name);
-    let kept = history.shortcut(&name).await.unwrap();
-    let kept: Vec<String> = kept.iter().map(ToString::to_string).collect();
-    assert_eq!(kept, [",test=a,", ",test=b,", "@ave(filter(\"test=a\"))"]);
-    // printf ',test=a,,test=b,' | md5sum
-    let two = shortcut_name(&[names[0].clone(), names[2].clone()]);
-    assert_eq!(two, "Xb256a952d95aee9634ba8e52ac2b711a");
-    let error = history.shortcut("X0").await.unwrap_err();
+    let names = [",test=b,", "@ave(filter(\"test=a\"))", ",test=a,"];
+    let shortcut =
+        |names: &[&str]| Shortcut::new(names.iter().map(|it| it.parse().unwrap())).unwrap();
+    let id = history.keep_shortcut(&shortcut(&names)).await.unwrap();
+    let reversed = shortcut(&[names[2], names[1], names[0]]);
+    assert_eq!(history.keep_shortcut(&reversed).await.unwrap(), id);
+    assert_eq!(history.shortcut(&id).await.unwrap(), reversed);
+    let error = history
+        .shortcut(&shortcut(&names[..1]).id())
+        .await
+        .unwrap_err();
     assert!(matches!(error, TraceStoreError::NoShortcut(_)), "{error}");
 }
