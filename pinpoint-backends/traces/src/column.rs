@@ -8,9 +8,8 @@
 //! ```
 //!
 //! All numbers are little-endian. The traces of a condition are found by one pass over a column,
-//! which takes some microseconds, whatever the condition; the parameters of traces by a look at
-//! each. Lists for each value would be longer to read for the second, and hardly sooner for the
-//! first.
+//! whatever the condition; the parameters of traces by a look at each. With lists for each value,
+//! the second would have to read all of them.
 
 use super::block::BlockError;
 

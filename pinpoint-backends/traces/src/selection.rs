@@ -34,8 +34,9 @@ impl History {
     /// The number of traces that match a query, and their parameters: of the whole dataset, or of those with
     /// values in the tiles of a range of commits.
     ///
-    /// The time grows with the traces of the dataset, by some 20 ns for each and key of the query;
-    /// what was read stays in memory, up to 96 MiB for each process.
+    /// The time grows with the traces of the dataset times the keys of the query, and with the traces
+    /// that match times their keys. Columns that were read stay in memory, up to 96 MiB for each
+    /// process.
     ///
     /// # Errors
     ///
