@@ -38,6 +38,7 @@ mod pivot;
 mod points;
 mod query;
 mod read;
+mod series_changes;
 mod shortcut;
 mod source;
 mod unknown;
@@ -66,9 +67,10 @@ pub use pivot::{Pivot, PivotError, PivotOperation, PivotRow, PivotTable};
 pub use points::{CommitName, CommitNameError, Links, NotFinite, Point, ResultFile, Try};
 pub use query::{KeyQuery, Query, QueryError, ValueTest};
 pub use read::{
-    ChartPoints, ChartsError, ResultFault, ResultFileError, ResultPlace, points_of_charts,
-    read_results,
+    ChartPoints, ChartsError, ResultFault, ResultFileError, ResultPlace, SeriesTable, TableError,
+    TableSeries, points_of_charts, read_results, read_table,
 };
+pub use series_changes::{ChangeOptions, SeriesChange, SeriesChanges, series_changes};
 pub use shortcut::{Shortcut, ShortcutError, ShortcutId};
 pub use source::Source;
 pub use unknown::{UnknownName, nearest, unknown_names};

@@ -18,6 +18,9 @@ use crate::shift::median;
 /// False alarms for each new value, unless the caller says otherwise.
 pub const DEFAULT_RATE: f64 = 1e-4;
 
+/// With fewer values since the last change, or in all, a [`Detector`] raises no alarm.
+pub const LEAST_VALUES: usize = LEAST;
+
 /// Options of a [`Detector`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
