@@ -90,6 +90,7 @@ async fn run(arguments: Arguments) -> Result<u8, CliError> {
         Command::Pairwise(pairwise) => commands::pairwise::run(*pairwise, display).await,
         Command::Culprit(culprit) => commands::culprit::run(*culprit, display).await,
         Command::Compare(arguments) => commands::compare::run(*arguments),
+        Command::Detect(arguments) => commands::detect::run(&arguments, &display),
         Command::Explain(arguments) => commands::explain::run(*arguments, &display).await,
         Command::Midpoint(midpoint) => commands::midpoint::run(midpoint, display).await,
         Command::Plan(plan) => commands::plan::run(*plan, display).await,

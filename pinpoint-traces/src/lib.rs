@@ -44,6 +44,9 @@ mod source;
 mod unknown;
 mod verticals;
 
+/// The shape of a change, and the rate of false alarms unless the caller says otherwise.
+pub use pinpoint_compare::steps::{DEFAULT_RATE, Shape};
+
 pub use annotation::{
     Annotation, AnnotationError, AnnotationKind, Joined, MachineChange, machine_changes,
 };

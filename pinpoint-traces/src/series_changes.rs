@@ -124,7 +124,8 @@ pub fn series_changes(
     for (index, (alarm, back_at)) in found.iter().enumerate() {
         let next = found.get(index + 1).map_or(u64::MAX, |(next, _)| next.at);
         let size = (alarm.after - alarm.before).abs();
-        let is_small = size < options.least_amount || size < options.least_share * alarm.before.abs();
+        let is_small =
+            size < options.least_amount || size < options.least_share * alarm.before.abs();
         if is_small && alarm.shape != Shape::Spread {
             small += 1;
             continue;
@@ -183,8 +184,15 @@ mod tests {
         let [change] = found.changes.as_slice() else {
             panic!("{found:?}");
         };
-        assert_eq!((change.row, change.shape, change.rose), (60, Shape::Step, true));
-        assert!(change.share.is_some_and(|share| (0.2..0.4).contains(&share)));
+        assert_eq!(
+            (change.row, change.shape, change.rose),
+            (60, Shape::Step, true)
+        );
+        assert!(
+            change
+                .share
+                .is_some_and(|share| (0.2..0.4).contains(&share))
+        );
         assert!(change.is_firm && change.back_at.is_none(), "{change:?}");
         assert!(change.interval[0] <= 60 && 60 <= change.interval[1]);
     }
@@ -201,8 +209,14 @@ mod tests {
     #[test]
     fn small_changes_are_left_out_and_counted() {
         for options in [
-            ChangeOptions { least_amount: 3.5, ..ChangeOptions::default() },
-            ChangeOptions { least_share: 0.5, ..ChangeOptions::default() },
+            ChangeOptions {
+                least_amount: 3.5,
+                ..ChangeOptions::default()
+            },
+            ChangeOptions {
+                least_share: 0.5,
+                ..ChangeOptions::default()
+            },
         ] {
             let found = series_changes(&with_step(&[]), options).unwrap();
             assert_eq!((found.changes.len(), found.small), (0, 1));
@@ -222,7 +236,13 @@ mod tests {
     fn a_spike_says_where_it_went_back() {
         let values: Vec<Option<f64>> = (0..)
             .zip(noise(140))
-            .map(|(row, value)| Some(if (80..92).contains(&row) { value + 5.0 } else { value }))
+            .map(|(row, value)| {
+                Some(if (80..92).contains(&row) {
+                    value + 5.0
+                } else {
+                    value
+                })
+            })
             .collect();
         let found = series_changes(&values, ChangeOptions::default()).unwrap();
         let change = &found.changes[0];
@@ -231,7 +251,10 @@ mod tests {
 
     #[test]
     fn nonsense_is_an_error() {
-        let options = ChangeOptions { rate: 2.0, ..ChangeOptions::default() };
+        let options = ChangeOptions {
+            rate: 2.0,
+            ..ChangeOptions::default()
+        };
         assert!(series_changes(&[Some(1.0)], options).is_err());
         assert!(series_changes(&[Some(f64::NAN)], ChangeOptions::default()).is_err());
     }

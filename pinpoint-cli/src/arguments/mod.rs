@@ -4,6 +4,7 @@ mod benchmark;
 mod bisect;
 mod bots;
 mod compare;
+mod detect;
 mod display;
 mod doctor;
 mod explain;
@@ -30,6 +31,7 @@ pub(crate) use self::benchmark::Benchmark;
 pub(crate) use self::bisect::{Bisect, Culprit, PriorArgument, StrategyArgument, searched};
 pub(crate) use self::bots::{Bots, BotsCommand};
 pub(crate) use self::compare::Compare;
+pub(crate) use self::detect::Detect;
 pub(crate) use self::display::{Display, Output, OutputFormat, resume_options};
 pub(crate) use self::doctor::Doctor;
 pub(crate) use self::explain::{Explain, ProfilerArgument};
@@ -68,7 +70,7 @@ pub(crate) struct Arguments {
 
 const EXIT_CODES: &str = "\
 Exit codes:
-  0    a culprit was found (pairwise, compare, explain: a difference)
+  0    a culprit was found (pairwise, compare, explain, detect: a difference)
   1    the job failed
   2    the command line or the input was wrong
   3    no difference was found
@@ -91,6 +93,7 @@ Examples:
   pinpoint culprit v1.2 main --build 'make -j2' --pairs 60 -- ./build/bench")]
     Culprit(Box<Culprit>),
     Compare(Box<Compare>),
+    Detect(Detect),
     Explain(Box<Explain>),
     /// List the commits between two commits, through merges and dependency rolls.
     Midpoint(Midpoint),

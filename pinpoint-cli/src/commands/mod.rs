@@ -5,6 +5,7 @@ pub(crate) mod bots;
 pub(crate) mod compare;
 pub(crate) mod culprit;
 pub(crate) mod demo;
+pub(crate) mod detect;
 pub(crate) mod doctor;
 pub(crate) mod explain;
 pub(crate) mod jobs;

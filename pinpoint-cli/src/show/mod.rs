@@ -1,5 +1,6 @@
 //! The screen: progress, results and lists as text.
 
+pub(crate) mod changes;
 pub(crate) mod comparison;
 pub(crate) mod culprit_summary;
 pub(crate) mod error_text;

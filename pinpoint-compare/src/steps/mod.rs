@@ -36,7 +36,9 @@ pub use error::StepError;
 pub use fingerprints::{Fingerprint, Found, KEYS_COMPARED, Triage, match_fingerprints};
 pub use fit::{FLOOR, LEAST_WINDOW, StepFit, fit, fit_with};
 pub use many::{CommitTest, e_bh, higher_criticism};
-pub use rank::{Alarm, DEFAULT_RATE, Detector, DetectorOptions, LEAST_VALUES, Shape, StepEvent, detect};
+pub use rank::{
+    Alarm, DEFAULT_RATE, Detector, DetectorOptions, LEAST_VALUES, Shape, StepEvent, detect,
+};
 pub use rules::{ComplexRule, Judgement, Operator, Rule, SimpleRule};
 pub use statistic::{Side, Statistic};
 pub use tile::{LEAST_SIDE, fit_tile};

@@ -11,6 +11,7 @@ mod legacy;
 mod members;
 mod place;
 mod skia;
+mod table;
 #[cfg(test)]
 mod tests;
 
@@ -21,6 +22,7 @@ use serde_json::value::RawValue;
 pub use charts::{ChartPoints, ChartsError, points_of_charts};
 pub use error::{ResultFault, ResultFileError};
 pub use place::ResultPlace;
+pub use table::{SeriesTable, TableError, TableSeries, read_table};
 
 use crate::points::ResultFile;
 use crate::source::Source;

@@ -71,8 +71,20 @@ pub enum TableError {
 
 /// Names of columns that hold labels, in lower case, though their cells may be numbers.
 const LABELS: [&str; 14] = [
-    "commit", "commits", "revision", "rev", "hash", "sha", "git_hash", "version", "build", "date",
-    "time", "timestamp", "index", "x",
+    "commit",
+    "commits",
+    "revision",
+    "rev",
+    "hash",
+    "sha",
+    "git_hash",
+    "version",
+    "build",
+    "date",
+    "time",
+    "timestamp",
+    "index",
+    "x",
 ];
 
 /// Reads a table with a header. The separator is the first of tab, semicolon and comma that the
@@ -90,7 +102,9 @@ pub fn read_table(text: &str, labels: Option<&str>) -> Result<SeriesTable, Table
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let header = text.lines().next().unwrap_or_default();
     let separator = [b'\t', b';', b','];
-    let separator = separator.into_iter().find(|it| header.contains(char::from(*it)));
+    let separator = separator
+        .into_iter()
+        .find(|it| header.contains(char::from(*it)));
     let mut reader = csv::ReaderBuilder::new()
         .delimiter(separator.unwrap_or(b','))
         .trim(csv::Trim::All)
@@ -107,7 +121,10 @@ pub fn read_table(text: &str, labels: Option<&str>) -> Result<SeriesTable, Table
     if rows.is_empty() {
         return Err(TableError::Empty);
     }
-    let cells = |column: usize| rows.iter().map(move |row| row.get(column).unwrap_or_default());
+    let cells = |column: usize| {
+        rows.iter()
+            .map(move |row| row.get(column).unwrap_or_default())
+    };
     let label_column = match labels {
         Some(name) => {
             let found = columns.iter().position(|column| column == name);
@@ -117,7 +134,10 @@ pub fn read_table(text: &str, labels: Option<&str>) -> Result<SeriesTable, Table
             })?)
         }
         None => {
-            let first = columns.first().map(|it| it.to_lowercase()).unwrap_or_default();
+            let first = columns
+                .first()
+                .map(|it| it.to_lowercase())
+                .unwrap_or_default();
             let is_usual = columns.len() > 1 && (first.is_empty() || LABELS.contains(&&*first));
             (is_usual || kind(cells(0)) == Kind::Text).then_some(0)
         }

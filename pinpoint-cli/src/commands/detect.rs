@@ -1,0 +1,105 @@
+//! `pinpoint detect`: the changes in a history of values.
+
+use std::io::Read;
+use std::path::Path;
+
+use pinpoint_core::Magnitude;
+use pinpoint_traces::{ChangeOptions, SeriesTable, TableSeries, read_table, series_changes};
+
+use crate::arguments::{Detect, Display, Output};
+use crate::error::CliError;
+use crate::exit_code::{FOUND, NO_DIFFERENCE, UNDECIDED};
+use crate::show::changes::{ChangedSeries, DetectedChanges, render};
+use crate::show::output::{print_result_json, print_text};
+
+/// The version of the document.
+const VERSION: u32 = 1;
+
+pub(crate) fn run(arguments: &Detect, display: &Display) -> Result<u8, CliError> {
+    let text = read(&arguments.file)?;
+    let table = read_table(&text, arguments.labels.as_deref())
+        .map_err(|error| CliError::Input(format!("{}: {error}", arguments.file.display())))?;
+    let detected = detect(arguments, table)?;
+    match display.output {
+        Output::Text => print_text(&render(&detected)),
+        Output::Json => print_result_json(&detected),
+    }
+    Ok(if detected.changes().next().is_some() {
+        FOUND
+    } else if detected.series.iter().any(|it| it.found.is_too_short) {
+        UNDECIDED
+    } else {
+        NO_DIFFERENCE
+    })
+}
+
+fn read(file: &Path) -> Result<String, CliError> {
+    let bytes = if file == Path::new("-") {
+        let mut bytes = Vec::new();
+        std::io::stdin().lock().read_to_end(&mut bytes).map(|_| bytes)
+    } else {
+        std::fs::read(file)
+    };
+    let bytes = bytes.map_err(|source| CliError::File {
+        action: "read",
+        path: file.to_owned(),
+        source,
+    })?;
+    String::from_utf8(bytes).map_err(|error| {
+        let place = error.utf8_error().valid_up_to();
+        CliError::Input(format!(
+            "{}: byte {place} is not UTF-8; convert the table first",
+            file.display()
+        ))
+    })
+}
+
+fn detect(arguments: &Detect, table: SeriesTable) -> Result<DetectedChanges, CliError> {
+    for name in &arguments.series {
+        if !table.series.iter().any(|series| series.name == *name) {
+            let names: Vec<&str> = table.series.iter().map(|it| it.name.as_str()).collect();
+            return Err(CliError::Input(format!(
+                "the table has no series `{name}`; its series are {}",
+                names.join(", ")
+            )));
+        }
+    }
+    let mut options = ChangeOptions {
+        rate: arguments.rate,
+        ..ChangeOptions::default()
+    };
+    match arguments.smallest_change {
+        Some(Magnitude::Percent(percent)) => options.least_share = percent / 100.0,
+        Some(Magnitude::Absolute(amount)) => options.least_amount = amount,
+        _ => {}
+    }
+    let is_asked =
+        |it: &TableSeries| arguments.series.is_empty() || arguments.series.contains(&it.name);
+    let mut series = Vec::new();
+    for (seed, column) in table.series.into_iter().enumerate() {
+        if !is_asked(&column) {
+            continue;
+        }
+        // Equal values are ordered by the seed, which is not to be the same for all series.
+        options.seed = seed as u64;
+        let found = series_changes(&column.values, options)
+            .map_err(|error| CliError::Input(format!("series `{}`: {error}", column.name)))?;
+        series.push(ChangedSeries {
+            name: column.name,
+            found,
+        });
+    }
+    let values = series.iter().map(|it| it.found.values).sum::<usize>();
+    Ok(DetectedChanges {
+        version: VERSION,
+        file: arguments.file.display().to_string(),
+        rate: arguments.rate,
+        values,
+        expected_false_alarms: arguments.rate * values as f64,
+        direction: arguments.direction.map(Into::into).unwrap_or_default(),
+        label_column: table.label_column,
+        labels: table.labels,
+        series,
+        unread_columns: table.unread_columns,
+    })
+}
