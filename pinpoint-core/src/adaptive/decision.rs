@@ -49,6 +49,9 @@ impl AdaptiveSearch {
             self.exhausted = Some(exhausted);
             true
         });
+        if done && self.exhausted.is_some() {
+            self.find_again(&Runs::collect(&self.line, state));
+        }
         if done && !self.changes.is_empty() && self.question.shows_effects {
             self.keep_shown(&Runs::collect(&self.line, state));
         }
@@ -103,8 +106,7 @@ impl AdaptiveSearch {
                     return self.show(&change, &runs, state);
                 }
                 Next::Found => {
-                    self.changes.push(change);
-                    self.runs_at_latest = state.runs();
+                    self.add_change(change, state.runs());
                 }
                 Next::Wait => return Ok(false),
                 Next::Learn => return self.learn(state, &changes),
@@ -254,6 +256,47 @@ impl AdaptiveSearch {
             self.untraced.push(pair);
         }
         Ok(true)
+    }
+
+    /// Adds a change that was found after so many runs. One that was found before, and given up for
+    /// a while, is not new: the search for a further one goes on from where it began.
+    fn add_change(&mut self, change: Change, runs: u64) {
+        if !self.found.iter().any(|(found, _)| found.is_at(&change)) {
+            self.found.push((change.clone(), runs));
+        }
+        self.changes.push(change);
+        if !self.question.remembers {
+            self.runs_at_latest = runs;
+            return;
+        }
+        let is_current = |found: &Change| self.changes.iter().any(|it| it.is_at(found));
+        let current = (self.found.iter()).filter(|(found, _)| is_current(found));
+        self.runs_at_latest = current.map(|(_, runs)| *runs).max().unwrap_or(runs);
+    }
+
+    /// Takes up the changes that were found and given up again where they are certain, given the
+    /// others and all runs. A search may end just when the next one to find has displaced them.
+    pub(super) fn find_again(&mut self, runs: &Runs) {
+        let missing: Vec<Change> = (self.found.iter().map(|(found, _)| found))
+            .filter(|found| !self.changes.iter().any(|change| change.is_at(found)))
+            .filter(|found| {
+                let gap = self.line.site_of(found.lower);
+                gap.is_some_and(|gap| self.around(gap).1 == found.higher && self.is_traced(gap))
+            })
+            .cloned()
+            .collect();
+        if missing.is_empty() || !self.question.remembers {
+            return;
+        }
+        let before = self.changes.clone();
+        self.changes.extend(missing);
+        while self.give_up_least(runs) {}
+        self.keep_shown(runs);
+        if self.changes.len() < before.len() {
+            self.changes = before;
+        }
+        let changes = self.gaps_of_changes(None);
+        self.analysis = Some(self.analyze(runs, &changes));
     }
 
     /// Keeps the changes found that are still certain, given the others and all runs

@@ -31,6 +31,7 @@ impl SearchStrategy for AdaptiveSearch {
         {
             let runs = Runs::collect(&self.line, state);
             self.look_again(&runs);
+            self.find_again(&runs);
             let changes = self.gaps_of_changes(None);
             self.analysis = Some(self.analyze(&runs, &changes));
             self.keep_shown(&runs);

@@ -50,6 +50,13 @@ impl AdaptiveSearch {
         }
     }
 
+    /// Returns true if a further change like those found is likelier than not.
+    pub(super) fn is_like_likely(&self, state: &SearchState) -> bool {
+        let runs = Runs::collect(&self.line, state);
+        let changes = self.gaps_of_changes(None);
+        self.question.remembers && self.analyze_like(&runs, &changes).no_change < 0.5
+    }
+
     fn analyze_like(&self, runs: &Runs, changes: &[usize]) -> Analysis {
         let prior = self.prior(changes);
         let setting = Setting {

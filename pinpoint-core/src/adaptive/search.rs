@@ -7,9 +7,10 @@ use super::line::Line;
 use super::posterior::{self, Analysis};
 use super::runs::Runs;
 use super::tuning::{
-    ASSUMPTIONS, ASSUMPTIONS_OF_VERSION_4, FIRST_RUNS, FIRST_USE, FURTHER_RUNS, FURTHER_SIZE,
-    HIGHEST_BUILD_COST, MODEL_ERROR, MOST_BATCHED, MOST_RUNS, NO_CHANGE, NO_FURTHER_CHANGE,
-    NO_FURTHER_CHANGE_AFTER, OLD_ASSUMPTIONS, RUNS_PER_BATCHED, RUNS_PER_LATE_BATCHED,
+    ASSUMPTIONS, ASSUMPTIONS_OF_VERSION_4, FIRST_RUNS, FIRST_USE, FURTHER_LIKE, FURTHER_RUNS,
+    FURTHER_SIZE, HIGHEST_BUILD_COST, MODEL_ERROR, MOST_BATCHED, MOST_RUNS, NO_CHANGE,
+    NO_FURTHER_CHANGE, NO_FURTHER_CHANGE_AFTER, OLD_ASSUMPTIONS, RUNS_PER_BATCHED,
+    RUNS_PER_LATE_BATCHED,
 };
 use super::values::{Setting, Smallest, Value};
 use crate::budget::Exhausted;
@@ -41,6 +42,8 @@ pub(crate) struct AdaptiveSearch {
     /// apart.
     pub(super) broken: Vec<Position>,
     pub(super) exhausted: Option<Exhausted>,
+    /// Every change that was found, if only for a while, and the runs made until then.
+    pub(super) found: Vec<(Change, u64)>,
     /// Runs made when the latest change was found.
     pub(super) runs_at_latest: u64,
     /// Known once the search has ended and found nothing.
@@ -93,6 +96,8 @@ pub(super) struct Question {
     /// A culprit is named only if pairs of runs back to back show it. Not in jobs of earlier
     /// versions.
     pub(super) pairs: bool,
+    /// A change that was given up and is found again is not new. Not in jobs of earlier versions.
+    pub(super) remembers: bool,
     /// Each run is of a bot that is asked for.
     pub(super) names_bots: bool,
 }
@@ -104,6 +109,13 @@ pub(super) struct Change {
     pub(super) higher: Position,
     pub(super) probability: f64,
     pub(super) by_failures: bool,
+}
+
+impl Change {
+    /// Returns true if the other change is between the same sites.
+    pub(super) fn is_at(&self, other: &Self) -> bool {
+        (self.lower, self.higher) == (other.lower, other.higher)
+    }
 }
 
 impl AdaptiveSearch {
@@ -125,6 +137,7 @@ impl AdaptiveSearch {
                 shows_effects: spec.version >= 4,
                 distinguishes: spec.version >= 5,
                 pairs: spec.version >= 6,
+                remembers: spec.version >= 6,
                 names_bots: !spec.bots.is_empty(),
             },
             phase: Phase::Listing { range },
@@ -136,6 +149,7 @@ impl AdaptiveSearch {
             untraced: Vec::new(),
             broken: Vec::new(),
             exhausted: None,
+            found: Vec::new(),
             runs_at_latest: 0,
             largest_change: None,
             other_change: None,
@@ -294,12 +308,13 @@ impl AdaptiveSearch {
             return Err(Exhausted::Knowledge);
         }
         if self.question.has_memory && has_changes {
-            // A further question is worth as many runs as all before it, and one that is
-            // nearly answered twice as many.
+            // A further question is worth as many runs as all before it, one that is nearly
+            // answered twice as many, and one about a change like those found still more.
             let further = state.runs() - self.runs_at_latest;
             let worth = self.runs_at_latest.max(FURTHER_RUNS);
             let likeliest = analysis.gaps.iter().copied().fold(0.0, f64::max);
-            if further >= worth && (likeliest < 0.5 || further >= 2 * worth) {
+            let is_spent = further >= worth && (likeliest < 0.5 || further >= 2 * worth);
+            if is_spent && (further >= FURTHER_LIKE * worth || !self.is_like_likely(state)) {
                 return Err(Exhausted::Knowledge);
             }
         }

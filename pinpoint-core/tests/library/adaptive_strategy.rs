@@ -888,6 +888,33 @@ fn a_history_of_many_small_changes_comes_to_an_end() {
 
 /// A value that noise of several modes throws on the other side may mislead, but
 /// not make the answer more certain than any other.
+/// What is found again after it was given up is not new: the small changes beside two large ones
+/// would keep a search going for thousands of runs.
+#[test]
+fn small_changes_beside_large_ones_do_not_keep_a_search_going() {
+    let mut changes = vec![0.4, 0.4];
+    changes.extend((0..40).map(|index| -0.03 + 0.07 * f64::from(index * 17 % 40) / 39.0));
+    let scenario = Scenario {
+        memory: Memory::Clock {
+            factor: 1.5,
+            lengths: [20_000.0, 5_000.0],
+        },
+        changes,
+        proportional: Some(0.03),
+        run_time: 100,
+        build_time: 2_000,
+        ..Scenario::new(482)
+    };
+    let trials = searches(&scenario, None, 10);
+    for trial in &trials {
+        assert!(trial.found > 0, "{trial:?}");
+        assert_eq!(trial.false_culprits(), 0, "{trial:?}");
+    }
+    let runs: u64 = trials.iter().map(|trial| trial.runs).sum();
+    assert!(runs < 4_000, "{runs}");
+    assert!(trials.iter().all(|trial| trial.runs < 1_500), "{trials:?}");
+}
+
 #[test]
 fn great_certainty_is_not_a_matter_of_one_value() {
     let scenario = Scenario {
