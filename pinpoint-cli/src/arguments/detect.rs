@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::Args;
 use pinpoint_core::Magnitude;
 
-use super::values::magnitude;
 use super::DirectionArgument;
+use super::values::magnitude;
 
 /// Find the changes in a history of values.
 ///

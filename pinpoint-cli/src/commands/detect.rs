@@ -36,7 +36,10 @@ pub(crate) fn run(arguments: &Detect, display: &Display) -> Result<u8, CliError>
 fn read(file: &Path) -> Result<String, CliError> {
     let bytes = if file == Path::new("-") {
         let mut bytes = Vec::new();
-        std::io::stdin().lock().read_to_end(&mut bytes).map(|_| bytes)
+        std::io::stdin()
+            .lock()
+            .read_to_end(&mut bytes)
+            .map(|_| bytes)
     } else {
         std::fs::read(file)
     };

@@ -76,7 +76,10 @@ fn write(text: &mut Text, detected: &DetectedChanges) -> std::fmt::Result {
     let with_changes = detected.series.iter().filter(changed).count();
     let headline = match found {
         0 => format!("no change found in {all} series"),
-        _ => format!("{} in {with_changes} of {all} series", count(found, "change")),
+        _ => format!(
+            "{} in {with_changes} of {all} series",
+            count(found, "change")
+        ),
     };
     writeln!(text, "{BOLD}{headline}{BOLD:#}")?;
     writeln!(
@@ -87,7 +90,11 @@ fn write(text: &mut Text, detected: &DetectedChanges) -> std::fmt::Result {
     )?;
     let small: usize = detected.series.iter().map(|it| it.found.small).sum();
     if small > 0 {
-        writeln!(text, "{DIM}left out as too small: {}{DIM:#}", count(small as u64, "change"))?;
+        writeln!(
+            text,
+            "{DIM}left out as too small: {}{DIM:#}",
+            count(small as u64, "change")
+        )?;
     }
     let short = detected.series.iter().filter(|it| it.found.is_too_short);
     let short: Vec<&str> = short.map(|it| it.name.as_str()).collect();
@@ -112,7 +119,9 @@ fn write_change(
         (Shape::Spread, false, _) => "scatters less".to_owned(),
         (shape, rose, back_at) => {
             let verb = if rose { "rises" } else { "falls" };
-            let share = change.share.map(|share| format!(" ({})", percent_change(share)));
+            let share = change
+                .share
+                .map(|share| format!(" ({})", percent_change(share)));
             let by = format!(
                 "{verb} from {} to {}{}",
                 digits(change.before),
@@ -131,7 +140,11 @@ fn write_change(
     let place = detected.row(change.row);
     let among = match first == last {
         true => String::new(),
-        false => format!(", in 95 % from {} to {}", detected.row(first), detected.row(last)),
+        false => format!(
+            ", in 95 % from {} to {}",
+            detected.row(first),
+            detected.row(last)
+        ),
     };
     writeln!(
         text,
