@@ -12,7 +12,7 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use pinpoint_backends::traces::{LoadedRow, Moment, Select, TraceStore};
+use pinpoint_backends::traces::{LoadedRow, Select, TraceStore, ValueAt};
 use pinpoint_traces::{
     CommitName, CommitNumber, Links, Params, Point, Query, ResultFile, Source, Tile, TraceId,
 };
@@ -154,7 +154,7 @@ async fn main() {
     let query: Query = "arch=a1&config=c1&stat=s1".parse().unwrap();
     let began = Instant::now();
     let latest = history
-        .values_at(Select::Query(&query), Moment::Latest, 50_000)
+        .values_at(Select::Query(&query), ValueAt::Latest, 50_000)
         .await;
     println!(
         "latest of {}: {:.1} ms",

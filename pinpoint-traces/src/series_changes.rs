@@ -30,7 +30,7 @@ impl Default for ChangeOptions {
     }
 }
 
-/// What was found in a series.
+/// The changes of a series, and the values that were looked at.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SeriesChanges {
     /// The rows that have a value.

@@ -94,7 +94,7 @@ pub use commits::NumberedCommit;
 pub use error::TraceStoreError;
 pub use ingest::Ingested;
 pub use load::LoadedRow;
-pub use points_at::{Moment, TracePoint};
+pub use points_at::{TracePoint, ValueAt};
 pub use schema::TRACE_SCHEMA_VERSION;
 pub use selection::{Select, Survey};
 pub use store::{History, TraceStore};

@@ -12,7 +12,7 @@ use super::{History, Select, TraceStoreError};
 
 /// Where in the history of each trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Moment {
+pub enum ValueAt {
     /// The last value.
     Latest,
     /// The last value at this commit or before it.
@@ -37,8 +37,8 @@ pub struct TracePoint {
 type Found = BTreeMap<u32, (u32, f64)>;
 
 impl History {
-    /// One value of each trace that has one, by id. Tiles are read from the moment on until each
-    /// trace has its value.
+    /// One value of each trace that has one, by id. Tiles are read from there on until each trace has
+    /// its value.
     ///
     /// # Errors
     ///
@@ -47,7 +47,7 @@ impl History {
     pub async fn values_at(
         &self,
         select: Select<'_>,
-        moment: Moment,
+        at: ValueAt,
         limit: u64,
     ) -> Result<Vec<TracePoint>, TraceStoreError> {
         let mut transaction = self.store.database.begin(Access::Read).await?;
@@ -56,22 +56,22 @@ impl History {
             .selected(&mut transaction, &dataset, select, limit)
             .await?;
         let inner = &mut transaction;
-        let found = match moment {
-            Moment::Latest => self.before(inner, &dataset, &traces, u32::MAX).await?,
-            Moment::UpTo(commit) => self.before(inner, &dataset, &traces, commit.0).await?,
-            Moment::At(CommitNumber(commit)) => {
+        let found = match at {
+            ValueAt::Latest => self.before(inner, &dataset, &traces, u32::MAX).await?,
+            ValueAt::UpTo(commit) => self.before(inner, &dataset, &traces, commit.0).await?,
+            ValueAt::At(CommitNumber(commit)) => {
                 let tile = commit / TILE_SIZE;
                 let here = self.tile_traces(inner, &dataset, tile).await? & &traces;
                 let rows = self.tile_rows(inner, &dataset, tile, &here).await?;
-                let at = |row| last_of(row, commit % TILE_SIZE);
-                let at = rows
+                let last = |row| last_of(row, commit % TILE_SIZE);
+                let last = rows
                     .iter()
-                    .filter_map(|(trace, row)| Some((*trace, at(row)?)));
-                at.filter(|(_, (offset, _))| *offset == commit % TILE_SIZE)
+                    .filter_map(|(trace, row)| Some((*trace, last(row)?)));
+                last.filter(|(_, (offset, _))| *offset == commit % TILE_SIZE)
                     .map(|(trace, (_, value))| (trace, (commit, value)))
                     .collect()
             }
-            Moment::Nearest(CommitNumber(commit)) => {
+            ValueAt::Nearest(CommitNumber(commit)) => {
                 let mut found = self.before(inner, &dataset, &traces, commit).await?;
                 for (trace, later) in self.after(inner, &dataset, &traces, commit).await? {
                     let nearest = found.entry(trace).or_insert(later);

@@ -106,3 +106,87 @@ fn detect(arguments: &Detect, table: SeriesTable) -> Result<DetectedChanges, Cli
         unread_columns: table.unread_columns,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write;
+
+    use super::*;
+    use crate::arguments::DirectionArgument;
+    use crate::show::screen_tests::without_styles;
+
+    /// A step of `sort` at row 61, a spike of `load` in rows 81 to 92, a drift of nothing, and a
+    /// series that begins late.
+    fn table() -> SeriesTable {
+        let mut text = String::from("commit,sort (ms),load,late,author\n");
+        for i in 0..140_u32 {
+            let noise = f64::from((i * i * 37 + i * 11) % 101) / 101.0;
+            let sort = if i < 60 { 10.0 } else { 13.0 } + noise;
+            let load = if (80..92).contains(&i) { 25.0 } else { 20.0 } + noise;
+            let late = if i < 130 {
+                String::new()
+            } else {
+                noise.to_string()
+            };
+            let _ = writeln!(text, "c{i},{sort},{load},{late},someone");
+        }
+        read_table(&text, None).unwrap()
+    }
+
+    fn arguments() -> Detect {
+        Detect {
+            series: Vec::new(),
+            labels: None,
+            rate: 1e-4,
+            smallest_change: None,
+            direction: None,
+            file: "history.csv".into(),
+        }
+    }
+
+    #[test]
+    fn changes_are_told_with_their_place() {
+        let detected = detect(&arguments(), table()).unwrap();
+        insta::assert_snapshot!(without_styles(&render(&detected)));
+        let regressions = Detect {
+            direction: Some(DirectionArgument::Down),
+            series: vec!["sort (ms)".into()],
+            ..arguments()
+        };
+        let detected = detect(&regressions, table()).unwrap();
+        insta::assert_snapshot!(without_styles(&render(&detected)));
+        let small = Detect {
+            smallest_change: Some(Magnitude::Percent(60.0)),
+            ..arguments()
+        };
+        let detected = detect(&small, table()).unwrap();
+        insta::assert_snapshot!(without_styles(&render(&detected)));
+    }
+
+    #[test]
+    fn the_document_names_rows_and_labels() {
+        let detected = detect(&arguments(), table()).unwrap();
+        let document = serde_json::to_value(&detected).unwrap();
+        let change = &document["series"][0]["changes"][0];
+        assert_eq!(change["row"], 60);
+        assert_eq!(change["shape"], "step");
+        assert_eq!(document["labels"][60], "c60");
+        assert_eq!(document["series"][2]["is_too_short"], true);
+        assert_eq!(document["unread_columns"][0], "author");
+    }
+
+    #[test]
+    fn a_series_that_is_not_there_is_refused() {
+        let unknown = Detect {
+            series: vec!["sort".into()],
+            ..arguments()
+        };
+        let error = detect(&unknown, table()).unwrap_err().to_string();
+        assert!(error.contains("sort (ms), load, late"), "{error}");
+        let rate = Detect {
+            rate: 0.5,
+            ..arguments()
+        };
+        assert!(detect(&rate, table()).is_err());
+    }
+}

@@ -13,7 +13,7 @@ use super::text::{BOLD, DIM, ERROR, FOUND, GOOD, Text};
 /// At most this many names are listed.
 const MOST_NAMES: usize = 10;
 
-/// What was found in a table.
+/// The changes of all series of a table.
 #[derive(Debug, Serialize)]
 pub(crate) struct DetectedChanges {
     pub(crate) version: u32,

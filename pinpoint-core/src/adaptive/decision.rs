@@ -49,9 +49,6 @@ impl AdaptiveSearch {
             self.exhausted = Some(exhausted);
             true
         });
-        if done && self.exhausted.is_some() {
-            self.find_again(&Runs::collect(&self.line, state));
-        }
         if done && !self.changes.is_empty() && self.question.shows_effects {
             self.keep_shown(&Runs::collect(&self.line, state));
         }
@@ -274,29 +271,37 @@ impl AdaptiveSearch {
         self.runs_at_latest = current.map(|(_, runs)| *runs).max().unwrap_or(runs);
     }
 
-    /// Takes up the changes that were found and given up again where they are certain, given the
-    /// others and all runs. A search may end just when the next one to find has displaced them.
+    /// Takes up the changes that were found, the likeliest first, as long as each is certain given the
+    /// others, if these are more than those at hand. Where a further change is next to certain, it
+    /// may take the place of one that is certain without it, and so on in a circle; a search that
+    /// ends just then would name none.
     pub(super) fn find_again(&mut self, runs: &Runs) {
-        let missing: Vec<Change> = (self.found.iter().map(|(found, _)| found))
-            .filter(|found| !self.changes.iter().any(|change| change.is_at(found)))
-            .filter(|found| {
-                let gap = self.line.site_of(found.lower);
-                gap.is_some_and(|gap| self.around(gap).1 == found.higher && self.is_traced(gap))
-            })
-            .cloned()
-            .collect();
-        if missing.is_empty() || !self.question.remembers {
+        if !self.question.remembers || self.found.len() <= self.changes.len() {
             return;
         }
-        let before = self.changes.clone();
-        self.changes.extend(missing);
-        while self.give_up_least(runs) {}
-        self.keep_shown(runs);
-        if self.changes.len() < before.len() {
-            self.changes = before;
+        let at_hand = std::mem::take(&mut self.changes);
+        loop {
+            let changes = self.gaps_of_changes(None);
+            let analysis = self.analyze(runs, &changes);
+            let gaps = self.found.iter().filter_map(|(found, _)| {
+                let gap = self.line.site_of(found.lower)?;
+                let is_there = self.line.sites.get(gap + 1) == Some(&found.higher);
+                (is_there && !changes.contains(&gap)).then_some(gap)
+            });
+            let likeliest = gaps.max_by(|a, b| analysis.gaps[*a].total_cmp(&analysis.gaps[*b]));
+            let Some(gap) = likeliest.filter(|gap| analysis.gaps[*gap] >= self.threshold()) else {
+                break;
+            };
+            let before = self.changes.clone();
+            self.changes.push(self.change(gap, &analysis));
+            if self.give_up_least(runs) {
+                self.changes = before;
+                break;
+            }
         }
-        let changes = self.gaps_of_changes(None);
-        self.analysis = Some(self.analyze(runs, &changes));
+        if self.changes.len() <= at_hand.len() {
+            self.changes = at_hand;
+        }
     }
 
     /// Keeps the changes found that are still certain, given the others and all runs

@@ -886,10 +886,8 @@ fn a_history_of_many_small_changes_comes_to_an_end() {
     assert!(runs <= 20 * 200, "{runs}");
 }
 
-/// A value that noise of several modes throws on the other side may mislead, but
-/// not make the answer more certain than any other.
-/// What is found again after it was given up is not new: the small changes beside two large ones
-/// would keep a search going for thousands of runs.
+/// A change that is found again after it was given up is not new: small changes beside two large
+/// ones would keep a search going for thousands of runs.
 #[test]
 fn small_changes_beside_large_ones_do_not_keep_a_search_going() {
     let mut changes = vec![0.4, 0.4];
@@ -915,6 +913,8 @@ fn small_changes_beside_large_ones_do_not_keep_a_search_going() {
     assert!(trials.iter().all(|trial| trial.runs < 1_500), "{trials:?}");
 }
 
+/// A value that noise of several modes throws on the other side may mislead, but
+/// not make the answer more certain than any other.
 #[test]
 fn great_certainty_is_not_a_matter_of_one_value() {
     let scenario = Scenario {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 /// Series that a table holds, on the same rows.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SeriesTable {
-    /// What each row is called: the cells of the column of labels, or `None` without one.
+    /// The names of the rows: the cells of the column of labels, or `None` without one.
     pub labels: Option<Vec<String>>,
     /// The name of the column of labels.
     pub label_column: Option<String>,

@@ -1,6 +1,6 @@
 //! Values: what comes back, at all scales, sealed and not.
 
-use pinpoint_trace_store::{LoadedRow, Moment, Select, TraceStoreError};
+use pinpoint_trace_store::{LoadedRow, Select, TraceStoreError, ValueAt};
 use pinpoint_traces::{CommitNumber, Query, Source, Tile, TraceName, coarser_values};
 
 use crate::common::{Fixture, all_values, file, id, query, same};
@@ -163,33 +163,33 @@ async fn one_value_of_each_trace_is_found(fixture: Fixture) {
     };
     let a = |commit, value| (A.to_owned(), commit, value);
     let b = (B.to_owned(), 10, 0.5);
-    assert_eq!(found(Moment::Latest).await, [a(400, 400.0), b.clone()]);
+    assert_eq!(found(ValueAt::Latest).await, [a(400, 400.0), b.clone()]);
     assert_eq!(
-        found(Moment::UpTo(CommitNumber(399))).await,
+        found(ValueAt::UpTo(CommitNumber(399))).await,
         [a(20, 20.0), b.clone()]
     );
-    assert_eq!(found(Moment::UpTo(CommitNumber(9))).await, []);
-    assert_eq!(found(Moment::At(CommitNumber(20))).await, [a(20, 20.0)]);
-    assert_eq!(found(Moment::At(CommitNumber(21))).await, []);
+    assert_eq!(found(ValueAt::UpTo(CommitNumber(9))).await, []);
+    assert_eq!(found(ValueAt::At(CommitNumber(20))).await, [a(20, 20.0)]);
+    assert_eq!(found(ValueAt::At(CommitNumber(21))).await, []);
     // The earlier one of two that are as near.
     assert_eq!(
-        found(Moment::Nearest(CommitNumber(15))).await,
+        found(ValueAt::Nearest(CommitNumber(15))).await,
         [a(10, 10.0), b.clone()]
     );
     assert_eq!(
-        found(Moment::Nearest(CommitNumber(16))).await,
+        found(ValueAt::Nearest(CommitNumber(16))).await,
         [a(20, 20.0), b.clone()]
     );
     assert_eq!(
-        found(Moment::Nearest(CommitNumber(211))).await,
+        found(ValueAt::Nearest(CommitNumber(211))).await,
         [a(400, 400.0), b.clone()]
     );
     assert_eq!(
-        found(Moment::Nearest(CommitNumber(210))).await,
+        found(ValueAt::Nearest(CommitNumber(210))).await,
         [a(20, 20.0), b.clone()]
     );
     assert_eq!(
-        found(Moment::Nearest(CommitNumber(0))).await,
+        found(ValueAt::Nearest(CommitNumber(0))).await,
         [a(10, 10.0), b]
     );
 }

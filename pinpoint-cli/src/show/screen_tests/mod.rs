@@ -28,7 +28,7 @@ pub(crate) fn styles_shown(text: &Text) -> String {
 }
 
 /// A text without colors, as in a file.
-fn without_styles(text: &Text) -> String {
+pub(crate) fn without_styles(text: &Text) -> String {
     let text = String::from_utf8(text.as_bytes().to_vec()).unwrap();
     anstream::adapter::strip_str(&text).to_string()
 }
