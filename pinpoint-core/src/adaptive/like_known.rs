@@ -12,7 +12,7 @@
 use super::posterior::{self, Analysis};
 use super::runs::Runs;
 use super::search::AdaptiveSearch;
-use super::tuning::{LIKE_KNOWN, NO_CHANGE_LIKE_KNOWN};
+use super::tuning::{LIKE_KNOWN, NO_CHANGE_LIKE_KNOWN, NO_CHANGE_TO_GO_ON};
 use super::values::Setting;
 use crate::search_state::SearchState;
 
@@ -50,11 +50,11 @@ impl AdaptiveSearch {
         }
     }
 
-    /// Returns true if a further change like those found is likelier than not.
+    /// Returns true if a further change like those found is likely enough to go on for.
     pub(super) fn is_like_likely(&self, state: &SearchState) -> bool {
         let runs = Runs::collect(&self.line, state);
         let changes = self.gaps_of_changes(None);
-        self.question.remembers && self.analyze_like(&runs, &changes).no_change < 0.5
+        self.question.remembers && self.analyze_like(&runs, &changes).no_change < NO_CHANGE_TO_GO_ON
     }
 
     fn analyze_like(&self, runs: &Runs, changes: &[usize]) -> Analysis {

@@ -72,11 +72,13 @@ pub(super) const MOST_FAILED_BUILDS: usize = 24;
 /// find the last of these, or twice as many while one more is likelier than not; but not before
 /// this many. See [`NO_FURTHER_CHANGE_AFTER`].
 pub(super) const FURTHER_RUNS: u64 = 60;
-/// Or this many times as many while one like those found is. At 1: `history modes told 1200` of the
-/// benchmark `real_noise` is right in 38 % of its searches instead of 83 %. Where a change that was
-/// given up and found again counts as a new one: `waves 42 untold` 320 → 1,500, and a third of its
-/// searches take 3,000.
-pub(super) const FURTHER_LIKE: u64 = 4;
+/// Or this many times as many while there is one like those found, but for a probability of
+/// [`NO_CHANGE_TO_GO_ON`]. At 1: `history modes told 1200` of the benchmark `real_noise` is right in
+/// 38 % of its searches instead of 77 %. Where a change that was given up and found again counts as
+/// a new one: `waves 42 untold` 220 → 1,500, and a third of its searches take 3,000.
+pub(super) const FURTHER_LIKE: u64 = 3;
+/// See [`FURTHER_LIKE`]. At 0.5, four times as many: `walk untold` 115 → 168.
+pub(super) const NO_CHANGE_TO_GO_ON: f64 = 0.1;
 
 /// The size of a change is measured with this many runs on each side, and with all of the commits
 /// that these are of.
