@@ -100,7 +100,9 @@ def install_node(packages: tuple[str, ...], work: Path) -> None:
 
 
 def fetch(row: Row, work: Path, mirror: Path | None) -> Path:
-    """A bare clone of the repository, with the two ends and the culprit."""
+    """A git directory with the two ends and the culprit: a bare clone of ours, or the mirror."""
+    if mirror is not None:
+        return in_mirror(mirror, row.slug)
     store = work / "repositories" / f"{row.slug.replace('/', '+')}.git"
     if not store.exists():
         store.mkdir(parents=True)
@@ -108,8 +110,7 @@ def fetch(row: Row, work: Path, mirror: Path | None) -> Path:
     try:
         git(store, "cat-file", "-e", f"{row.bad}^{{commit}}")
     except SearchFailed:
-        source = row.repository if mirror is None else str(in_mirror(mirror, row.slug))
-        git(store, "fetch", "--quiet", source, "+refs/*:refs/source/*")
+        git(store, "fetch", "--quiet", row.repository, "+refs/*:refs/source/*")
     return store
 
 
@@ -141,17 +142,21 @@ def write_benchmark(row: Row, work: Path) -> list[str]:
     return [program, str(file.resolve())]
 
 
-def prepare(row: Row, work: Path, mirror: Path | None, limit: float) -> Case:
+def prepare(row: Row, purpose: str, options) -> Case:
     """A fresh clone, and all that a search of it needs."""
-    store = fetch(row, work, mirror)
-    place = work / "searches" / row.name
+    work = options.work
+    store = fetch(row, work, options.mirror)
+    place = work / "searches" / row.name / purpose
     shutil.rmtree(place, ignore_errors=True)
     place.mkdir(parents=True)
-    clone = ["clone", "--quiet", "--shared", "--no-checkout", str(store.resolve()), str(place / "checkout")]
-    git(place, *clone)
+    # Objects are shared, and refs are not needed: hashes name all commits.
+    git(place, "init", "--quiet", "checkout")
+    alternates = place / "checkout/.git/objects/info/alternates"
+    objects = git(store, "rev-parse", "--path-format=absolute", "--git-path", "objects")
+    alternates.write_text(f"{objects}\n")
     git(place / "checkout", "checkout", "--quiet", "--detach", row.bad)
     command = write_benchmark(row, work)
-    return Case((place / "checkout").resolve(), place.resolve(), row.good, row.bad, command, limit)
+    return Case((place / "checkout").resolve(), place.resolve(), row.good, row.bad, command, options.limit)
 
 
 # Searches
@@ -182,7 +187,7 @@ def search(row: Row, searcher: str, program: str, options) -> dict:
     line = {
         "row": row.name, "searcher": searcher, "weather": options.weather, "round": options.round,
         "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M")}
-    case = prepare(row, options.work, options.mirror, options.limit)
+    case = prepare(row, searcher, options)
     begin = time.monotonic()
     try:
         if searcher == "pinpoint":
@@ -273,7 +278,7 @@ def summary(kept: dict, name: str) -> str:
 
 def verify(row: Row, options, pairs: int = 15) -> str:
     """The times of the culprit and its parent, by turns, and of the ends."""
-    case = prepare(row, options.work, options.mirror, options.limit)
+    case = prepare(row, "verify", options)
     commits = {"parent": f"{row.culprit}^", "culprit": row.culprit, "good": row.good, "bad": row.bad}
     times: dict[str, list[float]] = {it: [] for it in commits}
     places = {}

@@ -29,6 +29,10 @@ class SearchFailed(Exception):
     """A search that gave no answer, and why."""
 
 
+class OutOfTime(SearchFailed):
+    """A search that was ended at its limit: an answer of a kind, and not made again."""
+
+
 @dataclass
 class Case:
     """One search: where, between which commits, and by which command."""
@@ -70,7 +74,7 @@ def run_limited(command: list[str], case: Case, until: float) -> tuple[int, str,
     try:
         out, err = process.communicate(timeout=min(max(until - time.monotonic(), 1), 86_400))
     except subprocess.TimeoutExpired as expired:
-        raise SearchFailed(f"no answer within {case.limit:.0f} s") from expired
+        raise OutOfTime(f"no answer within {case.limit:.0f} s") from expired
     finally:
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)
@@ -135,8 +139,8 @@ def by_peer(name: str, case: Case, program: str) -> Answer:
     search = {"git-bisect": git_bisect, "git-bayesect": bayesect, "robust-git-bisect": robust}[name]
     try:
         answer = search(case, program, test, until)
-    except SearchFailed as failure:
-        answer = Answer(remark=str(failure))
+    except OutOfTime as late:
+        answer = Answer(remark=str(late))
     answer.runs, answer.builds = logged(log)
     return answer
 
