@@ -13,8 +13,8 @@ of a row was written down from.
 import argparse
 import datetime
 import json
-import os
 import re
+import resource
 import shutil
 import signal
 import statistics
@@ -26,7 +26,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-import probe
 import searchers
 from searchers import Answer, Case, SearchFailed, git
 from weather import Weather
@@ -202,7 +201,9 @@ def search(row: Row, searcher: str, program: str, options) -> dict:
 
 def as_line(answer: Answer) -> dict:
     stated = [round(it, 4) for it in answer.stated]
-    return {"named": answer.named, "stated": stated, "runs": answer.runs, "builds": answer.builds, "remark": answer.remark}
+    return {
+        "named": answer.named, "stated": stated, "runs": answer.runs, "builds": answer.builds,
+        "remark": answer.remark}
 
 
 def read_results(text: str) -> list[dict]:
@@ -276,6 +277,15 @@ def summary(kept: dict, name: str) -> str:
     return f"{right} of {len(answers)} · median {runs:.0f} runs · {seconds:.0f} s"
 
 
+def processor_time(command: list[str], place: Path) -> float | None:
+    """The processor time of one run in seconds, which other processes disturb less than its length."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = subprocess.run(command, cwd=place, capture_output=True, check=False)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    spent = after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
+    return spent if done.returncode == 0 else None
+
+
 def verify(row: Row, options, pairs: int = 15) -> str:
     """The times of the culprit and its parent, by turns, and of the ends."""
     case = prepare(row, "verify", options)
@@ -287,13 +297,11 @@ def verify(row: Row, options, pairs: int = 15) -> str:
         git(case.checkout, "worktree", "add", "--quiet", "--detach", str(places[name]), commit)
     for turn in range(pairs + 1):
         for name, place in places.items():
-            os.chdir(place)
-            seconds = probe.timed(case.command)
+            seconds = processor_time(case.command, place)
             if seconds is None:
                 return f"{row.name}: the benchmark fails at {name}"
             if turn:
                 times[name].append(seconds)
-    os.chdir(options.work)
     medians = {name: statistics.median(it) for name, it in times.items()}
     parts = " ".join(f"{name} {it:.3f}" for name, it in medians.items())
     pairwise = statistics.median(b / a for a, b in zip(times["parent"], times["culprit"], strict=True))
