@@ -86,7 +86,10 @@ fn write(text: &mut Text, detected: &DetectedChanges) -> std::fmt::Result {
         text,
         "{DIM}{} were read; where nothing changes and noise keeps its shape, {} false alarms are expected{DIM:#}",
         count(detected.values as u64, "value"),
-        digits(detected.expected_false_alarms),
+        match detected.expected_false_alarms {
+            few if few < 0.1 => "fewer than 0.1".to_owned(),
+            alarms => format!("about {alarms:.1}"),
+        },
     )?;
     let small: usize = detected.series.iter().map(|it| it.found.small).sum();
     if small > 0 {

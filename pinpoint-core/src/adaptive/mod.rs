@@ -57,8 +57,8 @@
 //! examined again given the others, and given up if it is no longer certain; at the end, each is
 //! certain given all others. The search for a further one ends when it has made as many runs as the
 //! last one had taken, or twice as many while one more is likelier than not, or three times as many
-//! while one like those found is nearly certain. A change that is given up and found again is not a new one. Changes
-//! like those found are looked for longer than others: see `like_known`.
+//! while one like those found is nearly certain. A change that is given up and found again is not a
+//! new one. Changes like those found are looked for longer than others: see `like_known`.
 //!
 //! # Builds that are the same
 //!
