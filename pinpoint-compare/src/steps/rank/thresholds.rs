@@ -86,14 +86,12 @@ mod tests {
     /// Prints `thresholds_table.rs`, and the standard error of its entries:
     ///
     /// ```text
-    /// PINPOINT_SERIES=1000000 cargo test --release -p pinpoint-compare --features rayon \
-    ///     rank::thresholds -- --ignored --nocapture
+    /// cargo test --release -p pinpoint-compare --features rayon rank::thresholds -- --ignored --nocapture
     /// ```
     #[test]
-    #[ignore = "it takes minutes"]
+    #[ignore = "it takes minutes, in a release build"]
     fn thresholds_are_made() {
-        let series = std::env::var("PINPOINT_SERIES").ok();
-        let series: u64 = series.and_then(|it| it.parse().ok()).unwrap_or(20_000);
+        let series = 500_000_u64;
         #[cfg(feature = "rayon")]
         let all: Vec<_> = {
             use rayon::prelude::*;
