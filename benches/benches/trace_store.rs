@@ -4,6 +4,7 @@
 //! `cargo bench --bench trace_store -- full` stores full doubles instead of numbers of five digits;
 //! `TRACES=100000` makes fewer traces.
 
+#![allow(clippy::print_stdout, reason = "printing is what it is for")]
 #![allow(
     clippy::unwrap_used,
     reason = "the lint's exception for tests does not reach benchmarks"
@@ -56,7 +57,7 @@ fn row(number: usize, is_full: bool, numbers: &mut Numbers) -> LoadedRow {
     let level = 10.0 + 1e4 * numbers.unit();
     let values = (0..128).map(|_| {
         let value = level * (1.0 + 0.02 * (numbers.unit() + numbers.unit() - 1.0));
-        match numbers.next() % 2 == 0 {
+        match numbers.next().is_multiple_of(2) {
             true => f64::NAN,
             false if is_full => value,
             // As a tool writes it.
