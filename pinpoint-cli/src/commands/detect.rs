@@ -43,11 +43,8 @@ fn read(file: &Path) -> Result<String, CliError> {
     } else {
         std::fs::read(file)
     };
-    let bytes = bytes.map_err(|source| CliError::File {
-        action: "read",
-        path: file.to_owned(),
-        source,
-    })?;
+    let bytes = bytes
+        .map_err(|error| CliError::Input(format!("can't read {}: {error}", file.display())))?;
     String::from_utf8(bytes).map_err(|error| {
         let place = error.utf8_error().valid_up_to();
         CliError::Input(format!(
