@@ -447,13 +447,37 @@ fn explained(explain: Pinpoint, job: &str, pairs: &str) -> Value {
         .document()
 }
 
+/// The answer in which these functions, in any order, are the first that are certain. Profilers
+/// here sample the time that passes, which says less on a busy machine: then more pairs are asked
+/// for, as its `runs_needed` tells a user to.
+fn explained_until_certain(
+    explain: impl Fn() -> Pinpoint,
+    job: &str,
+    expected: &[(&str, &str)],
+) -> Value {
+    let ask = |pairs| {
+        let answer = explained(explain(), job, pairs);
+        let mut first: Vec<_> = certain(&answer).into_iter().take(expected.len()).collect();
+        first.sort_unstable();
+        let is_expected = first == expected;
+        (answer, is_expected)
+    };
+    let (answer, is_expected) = ask("12");
+    if is_expected {
+        return answer;
+    }
+    let (answer, is_expected) = ask("40");
+    assert!(is_expected, "{answer:#}");
+    answer
+}
+
 #[test]
 fn node_is_profiled_however_it_is_started() {
     let longer = JAVASCRIPT.replace("hashWords(4e6)", "hashWords(32e6)");
     let world = world("bench.js", &[JAVASCRIPT.into(), longer]);
-    let explain = world.pinpoint(&["explain", "--profiler", "node"]);
-    let answer = explained(explain, &of_script(&world, &["node", "bench.js"]), "12");
-    assert_eq!(certain(&answer)[0], ("hashWords", "slower"), "{answer:#}");
+    let explain = || world.pinpoint(&["explain", "--profiler", "node"]);
+    let job = of_script(&world, &["node", "bench.js"]);
+    let answer = explained_until_certain(explain, &job, &[("hashWords", "slower")]);
     assert_eq!(answer["functions"][0]["in_diff"]["file"], "bench.js");
 }
 
@@ -467,12 +491,10 @@ fn garbage_is_the_collectors_or_that_of_the_function_that_makes_it() {
             "kept[word % 9999] = { total: [total = (total * 31 + word) % 1000003] };",
         );
     let world = world("bench.js", &[JAVASCRIPT.into(), more]);
-    let explain = world.pinpoint(&["explain", "--profiler", "node"]);
-    let answer = explained(explain, &of_script(&world, &["node", "bench.js"]), "12");
-    let mut both = certain(&answer)[..2].to_vec();
-    both.sort_unstable();
-    let expected = [("(garbage collector)", "new"), ("hashWords", "slower")];
-    assert_eq!(both, expected, "{answer:#}");
+    let explain = || world.pinpoint(&["explain", "--profiler", "node"]);
+    let job = of_script(&world, &["node", "bench.js"]);
+    let both = [("(garbage collector)", "new"), ("hashWords", "slower")];
+    explained_until_certain(explain, &job, &both);
 }
 
 /// A program with a local crate, whose function is slower than before, while another function is
@@ -540,13 +562,13 @@ fn python_is_profiled_by_py_spy() {
     let longer = PYTHON.replace("\nhash_words(count)", "\nhash_words(8 * count)");
     let world = world("bench.py", &[PYTHON.into(), longer]);
     let is_profiled = world.path("is-profiled");
-    let explain = (world.pinpoint(&["explain", "--profiler", "python"])).env("PATH", with_py_spy());
+    let explain =
+        || (world.pinpoint(&["explain", "--profiler", "python"])).env("PATH", with_py_spy());
     let command = [python.trim(), "bench.py", is_profiled.to_str().unwrap()];
     let job = of_script(&world, &command);
     fs::write(&is_profiled, "").unwrap();
     // On a busy machine py-spy misses a run now and then.
-    let answer = explained(explain, &job, "12");
-    assert_eq!(certain(&answer)[0], ("hash_words", "slower"), "{answer:#}");
+    explained_until_certain(explain, &job, &[("hash_words", "slower")]);
 }
 
 /// Where programs are, py-spy among them.
