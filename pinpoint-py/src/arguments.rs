@@ -43,6 +43,11 @@ pub(crate) fn method(name: &str) -> PyResult<Method> {
     named("method", name, all.map(|it| (it.as_str(), it)))
 }
 
+/// Returns whether missing values are left out.
+pub(crate) fn omits_nan(policy: &str) -> PyResult<bool> {
+    named("nan_policy", policy, [("raise", false), ("omit", true)])
+}
+
 fn named<T: Copy, const COUNT: usize>(
     argument: &str,
     name: &str,
@@ -82,17 +87,23 @@ pub(crate) fn optional_count(
 
 /// The smallest change that counts; its sign says nothing.
 pub(crate) fn magnitude(value: Option<f64>) -> PyResult<Option<f64>> {
-    match value {
-        Some(size) if !size.is_finite() => Err(PyValueError::new_err(format!(
-            "`magnitude` is {size}: it must be a finite number"
-        ))),
-        _ => Ok(value),
+    (value.map(|size| finite("magnitude", size))).transpose()
+}
+
+/// A number that is neither NaN nor infinite.
+fn finite(argument: &str, value: f64) -> PyResult<f64> {
+    if value.is_finite() {
+        return Ok(value);
     }
+    Err(PyValueError::new_err(format!(
+        "`{argument}` is {value}: it must be a finite number"
+    )))
 }
 
 /// The smallest change that counts: a number in the unit of the values, or a percentage of the
 /// level before the change, as in "5%".
-pub(crate) fn magnitude_or_percent(
+pub(crate) fn number_or_percent(
+    argument: &str,
     value: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Option<Magnitude>> {
     let Some(value) = value else {
@@ -105,14 +116,16 @@ pub(crate) fn magnitude_or_percent(
         return match percent.filter(|percent| percent.is_finite()) {
             Some(percent) => Ok(Some(Magnitude::Percent(percent))),
             None => Err(PyValueError::new_err(format!(
-                "`magnitude` is {text:?}: it must be a number, or a percentage as in '5%'"
+                "`{argument}` is {text:?}: it must be a number, or a percentage as in '5%'"
             ))),
         };
     }
     let size = value.extract().map_err(|_| {
-        PyTypeError::new_err("`magnitude` must be a number, or a percentage as in '5%'")
+        PyTypeError::new_err(format!(
+            "`{argument}` must be a number, or a percentage as in '5%'"
+        ))
     })?;
-    Ok(magnitude(Some(size))?.map(Magnitude::Absolute))
+    finite(argument, size).map(|size| Some(Magnitude::Absolute(size)))
 }
 
 /// A time in seconds, as milliseconds.

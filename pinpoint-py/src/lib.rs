@@ -11,6 +11,7 @@
 
 mod arguments;
 mod compare;
+mod detect;
 mod doctor;
 mod drive;
 mod many;
@@ -29,6 +30,8 @@ mod _pinpoint {
         compare_functional, compare_pairwise, compare_performance, high_threshold, ks_2samp,
         mann_whitney_u, wilcoxon,
     };
+    #[pymodule_export]
+    use crate::detect::{Detector, detect};
     #[pymodule_export]
     use crate::doctor::doctor;
     #[pymodule_export]

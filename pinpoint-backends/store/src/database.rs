@@ -77,7 +77,6 @@ impl From<&str> for Value {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dialect {
     Sqlite,
-    #[cfg_attr(not(feature = "postgres"), expect(dead_code))]
     Postgres,
 }
 

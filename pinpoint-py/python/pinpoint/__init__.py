@@ -3,7 +3,8 @@
 Statistics: :func:`compare_performance`, :func:`compare_functional` and
 :func:`compare_pairwise` decide whether samples differ, :func:`compare_many` does
 so for many pairs at once; :func:`mann_whitney_u`, :func:`ks_2samp` and
-:func:`wilcoxon` are the tests behind them.
+:func:`wilcoxon` are the tests behind them. :func:`detect` finds the changes in a history of
+values, :class:`Detector` does so value by value.
 
 :func:`bisect` finds the commit in a git repository, running commands or functions;
 :func:`pairwise` compares two commits in pairs of runs, :func:`culprit` does both.
@@ -59,6 +60,7 @@ from ._pinpoint import (
     Bisection,
     Comparisons,
     CulpritFinder,
+    Detector,
     Pairwise,
     Profile,
     __version__,
@@ -66,11 +68,13 @@ from ._pinpoint import (
     compare_many,
     compare_pairwise,
     compare_performance,
+    detect,
     ks_2samp,
     mann_whitney_u,
     wilcoxon,
 )
 from ._results import (
+    Alarm,
     ChartComparison,
     CheckedCulprit,
     CulpritFinderOutcome,
@@ -85,6 +89,8 @@ from ._results import (
     PairwiseOutcome,
     PerformanceComparison,
     Posterior,
+    Retraction,
+    SeriesChange,
     Span,
     WilcoxonResult,
 )
@@ -114,6 +120,7 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "Alarm",
     "Bisection",
     "Bot",
     "Bots",
@@ -129,6 +136,7 @@ __all__ = [
     "CulpritFinder",
     "CulpritFinderOutcome",
     "Detectable",
+    "Detector",
     "Diagnosis",
     "Effect",
     "ExecutionError",
@@ -163,7 +171,9 @@ __all__ = [
     "Profile",
     "Progress",
     "RepositoryError",
+    "Retraction",
     "RunFailed",
+    "SeriesChange",
     "Span",
     "Swarming",
     "Unavailable",
@@ -178,6 +188,7 @@ __all__ = [
     "compare_performance",
     "culprit",
     "culprit_async",
+    "detect",
     "doctor",
     "explain",
     "job_outcome",

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 Verdict = Literal["same", "different", "unknown", "nil"]
 Method = Literal["exact", "asymptotic", "pinpoint"]
+Shape = Literal["step", "drift", "spread"]
 Status = Literal["culprit_found", "no_regression", "inconclusive", "failed", "canceled"]
 PairwiseStatus = Literal["different", "same", "unknown", "failed", "canceled"]
 
@@ -547,3 +548,109 @@ class CulpritFinderOutcome(NamedTuple):
 
     def _repr_html_(self) -> str:
         return table("Culprit finder", self._asdict().items())
+
+
+class SeriesChange(NamedTuple):
+    """A change that :func:`detect` found. Rows are indices into the values given.
+
+    Attributes
+    ----------
+    shape : str
+        ``"step"``, ``"drift"`` (a line explains the values about as well) or
+        ``"spread"`` (they scatter more or less).
+    rose : bool
+        The values rose or, of a change of spread, scatter more.
+    row : int
+        The likeliest first row of the change.
+    probability : float
+        The probability that it begins there, in the model of one change.
+    interval : (int, int)
+        The first and the last row at which it may begin; holds the change in at least
+        95 %.
+    shown_at : int
+        The row at which it showed: a small change takes longer.
+    back_at : int or None
+        The row at which the values went back, if they did: it was a spike.
+    before, after : float
+        Medians: back to the change before, and from the change to ``shown_at``.
+    share : float or None
+        (after - before) / abs(before); None where ``before`` is 0.
+    is_firm : bool
+        A second detector agrees, whose rate of false alarms is proven for any
+        distribution.
+    """
+
+    shape: Shape
+    rose: bool
+    row: int
+    probability: float
+    interval: tuple[int, int]
+    shown_at: int
+    back_at: int | None
+    before: float
+    after: float
+    share: float | None
+    is_firm: bool
+
+    def _repr_html_(self) -> str:
+        return table("Change", self._asdict().items())
+
+
+class Alarm(NamedTuple):
+    """A change that a :class:`Detector` saw. Values are numbered from 0, the first one pushed.
+
+    Attributes
+    ----------
+    shape : str
+        ``"step"``, ``"drift"`` or ``"spread"``.
+    rose : bool
+        The values rose or, of a change of spread, scatter more.
+    at : int
+        The likeliest first value of the change.
+    raised_at : int
+        The value that raised the alarm.
+    interval : (int, int)
+        The first and the last place at which it may begin; holds the change in at least
+        95 %.
+    posterior : tuple of (int, float)
+        The probability of each place.
+    before, after : float
+        Medians before and since.
+    statistic, threshold : float
+        The statistic and the threshold that it exceeded, in standard deviations.
+    correlation : float
+        The lag-1 correlation that was taken out.
+    """
+
+    shape: Shape
+    rose: bool
+    at: int
+    raised_at: int
+    interval: tuple[int, int]
+    posterior: tuple[tuple[int, float], ...]
+    before: float
+    after: float
+    statistic: float
+    threshold: float
+    correlation: float
+
+    def _repr_html_(self) -> str:
+        return table("Alarm", self._asdict().items())
+
+
+class Retraction(NamedTuple):
+    """A step that went back to where it came from: it was a spike.
+
+    Attributes
+    ----------
+    change : int
+        :attr:`Alarm.at` of the step.
+    at : int
+        The first value that is back.
+    raised_at : int
+        The value at which this was seen.
+    """
+
+    change: int
+    at: int
+    raised_at: int

@@ -67,7 +67,7 @@ impl Bisection {
         let between = arguments::between(arguments::commits(commits)?)?;
         let spec = BisectionSpec {
             strategy: arguments::strategy(strategy)?,
-            magnitude: arguments::magnitude_or_percent(magnitude)?,
+            magnitude: arguments::number_or_percent("magnitude", magnitude)?,
             direction: arguments::direction(direction)?,
             confidence,
             max_runs: arguments::optional_count("max_runs", max_runs)?,

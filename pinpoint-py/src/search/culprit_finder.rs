@@ -66,7 +66,7 @@ impl CulpritFinder {
             pairs: pairwise::number_of_pairs(pairs)?.unwrap_or(usual.pairs),
             bisection: BisectionSpec {
                 strategy: arguments::strategy(strategy)?,
-                magnitude: arguments::magnitude_or_percent(magnitude)?,
+                magnitude: arguments::number_or_percent("magnitude", magnitude)?,
                 direction: arguments::direction(direction)?,
                 confidence,
                 max_runs: arguments::optional_count("max_runs", max_runs)?,
