@@ -289,9 +289,11 @@ pub struct Effect {
     pub interval: Option<Interval>,
     /// The confidence of the interval.
     pub confidence: f64,
-    /// The older commit's median, or its rate of failures.
+    /// The older commit's median, or its rate of failures. Where most runs of the two sides met
+    /// different states of the machine, which the strategy `adaptive` leaves out of the estimate, a
+    /// level without these in place of the median.
     pub before: f64,
-    /// The newer commit's median, or its rate of failures.
+    /// The same of the newer commit.
     pub after: f64,
     /// The most common reason for failures of the older commit.
     #[serde(default, skip_serializing_if = "Option::is_none")]

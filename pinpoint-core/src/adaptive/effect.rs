@@ -16,7 +16,7 @@
 
 use std::ops::RangeInclusive;
 
-use libm::expm1;
+use libm::{exp, expm1};
 use pinpoint_compare::{Interval, median, normal_upper_quantile};
 
 use super::runs::Runs;
@@ -49,12 +49,10 @@ pub(crate) fn of_values(
         ..setting
     };
     let (model, step, deviation) = step(runs, setting, gap)?;
-    let amount = |step: f64| match model.is_logarithmic {
-        false => step * model.unit,
-        true => before * expm1(step * model.unit),
-    };
     let reach = deviation * normal_upper_quantile((1.0 - confidence) / 2.0);
-    let [low, estimate, high] = [step - reach, step, step + reach].map(amount);
+    let steps = [step - reach, step, step + reach].map(|step| step * model.unit);
+    let ([before, after], [low, estimate, high]) =
+        levels(before, after, steps, model.is_logarithmic);
     Some(Effect {
         of: EffectOf::Values,
         estimate: Some(estimate).filter(|estimate| estimate.is_finite()),
@@ -65,6 +63,33 @@ pub(crate) fn of_values(
         before_failure: None,
         after_failure: None,
     })
+}
+
+/// The levels on both sides, and the amounts of these steps from the older one: the low end, the
+/// estimate and the high end.
+///
+/// The levels are the medians, if their difference is in the interval. Else most runs of the two
+/// sides met different states of the machine, which the steps leave out, and so must the levels: they
+/// lie as far apart as the estimate, around the middle of the medians.
+fn levels(before: f64, after: f64, steps: [f64; 3], is_logarithmic: bool) -> ([f64; 2], [f64; 3]) {
+    let amounts = |before: f64| {
+        steps.map(|step| match is_logarithmic {
+            false => step,
+            true => before * expm1(step),
+        })
+    };
+    let of_medians = amounts(before);
+    let [low, step, high] = of_medians;
+    if !step.is_finite() || (low..=high).contains(&(after - before)) {
+        return ([before, after], of_medians);
+    }
+    let before = match is_logarithmic {
+        false => f64::midpoint(before, after) - step / 2.0,
+        // The middle on the scale of the logarithms: values there are positive.
+        true => before.sqrt() * after.sqrt() * exp(-steps[1] / 2.0),
+    };
+    let amounts = amounts(before);
+    ([before, before + amounts[1]], amounts)
 }
 
 /// The step in a gap and its standard deviation, in units of the model.
@@ -95,4 +120,38 @@ fn nearest(runs: &Runs, [before, after]: &[RangeInclusive<usize>; 2], enough: us
         first.unwrap_or(*before.start()),
         last.unwrap_or(*after.end()),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn medians_that_agree_with_the_step_are_the_levels() {
+        let (levels, amounts) = levels(10.0, 12.1, [1.5, 2.0, 2.5], false);
+        assert_eq!((levels, amounts), ([10.0, 12.1], [1.5, 2.0, 2.5]));
+    }
+
+    #[test]
+    fn levels_leave_out_what_the_machine_added_to_the_medians() {
+        // Most newer runs met a machine that was faster by a tenth.
+        let (found, amounts) = levels(1.268, 1.265, [0.11, 0.136, 0.16], false);
+        assert_eq!(amounts, [0.11, 0.136, 0.16]);
+        assert!((found[0] - 1.1985).abs() < 1e-12 && (found[1] - 1.3345).abs() < 1e-12);
+
+        let (found, [low, estimate, high]) = levels(8.0, 8.0, [0.05, 0.1, 0.15], true);
+        assert!(
+            (found[1] / found[0] - 0.1_f64.exp()).abs() < 1e-12,
+            "{found:?}"
+        );
+        assert!((found[0] * found[1] - 64.0).abs() < 1e-9, "{found:?}");
+        assert!((found[1] - found[0] - estimate).abs() < 1e-12);
+        assert!(low < estimate && estimate < high);
+    }
+
+    #[test]
+    fn a_step_beyond_all_numbers_leaves_the_medians() {
+        let (found, _) = levels(1e308, 1.0, [800.0, 900.0, 1_000.0], true);
+        assert_eq!(found, [1e308, 1.0]);
+    }
 }

@@ -289,7 +289,9 @@ class Effect(NamedTuple):
     ci_low, ci_high : float or None
         Its interval with the search's confidence; None for too few runs.
     before, after : float
-        Median (rate of failures) of the older and of the newer commit.
+        Median (rate of failures) of the older and of the newer commit. Where the two
+        met different states of the machine, which the estimate leaves out, levels without
+        these.
     before_failure, after_failure : str or None
         The most common reason of failing runs on each side, where they fail.
     """
