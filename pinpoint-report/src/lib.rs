@@ -6,7 +6,8 @@
 //! everything can be read except the table of the single runs with their logs, which is unpacked on
 //! demand.
 //!
-//! The report on an [explanation](profile), with flame graphs, is another page by the same rules.
+//! The report on an [explanation](profile), with flame graphs, is another page by the same rules, and
+//! so is that on the [changes](changes_page) in histories of values.
 //!
 //! Its [pictures](picture), [words] and [numbers](quantity) are for other pages and for a terminal,
 //! too, so that all of them show the same thing in the same way. Foreign text gets into a page as
@@ -17,6 +18,7 @@
 mod about;
 mod answer;
 mod builds;
+mod changes;
 pub mod command_line;
 mod error;
 pub mod findings;
@@ -41,6 +43,7 @@ pub mod text;
 pub mod words;
 
 pub use answer::{Conclusion, of_result};
+pub use changes::{ChangedSeries, DetectedChanges, changes_page};
 pub use error::ReportError;
 pub use foreign::{Foreign, clean};
 pub use link::commit_page;

@@ -14,7 +14,7 @@ use crate::{ReportError, profile, words};
 use pinpoint_core::JobKind;
 use pinpoint_core::job::JobResult;
 
-const STYLE: &str = include_str!("style.css");
+pub(super) const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("page.js");
 
 /// The content security policy of every report, which it also contains. It blocks any script or

@@ -28,6 +28,7 @@ use super::values::magnitude;
 Examples:
   pinpoint detect history.csv
   pinpoint detect history.csv --series sort --smallest-change 2% --direction down
+  pinpoint detect history.csv --report changes.html
   git show main:bench/history.tsv | pinpoint detect - --output json
 
 Exit codes:
@@ -53,6 +54,9 @@ pub(crate) struct Detect {
     /// Where better lies: tells regressions from improvements.
     #[arg(long, value_enum)]
     pub(crate) direction: Option<DirectionArgument>,
+    /// Write a page that draws each series around its changes: one HTML file.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) report: Option<PathBuf>,
     /// The table: a file, or - for standard input.
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,

@@ -4,22 +4,31 @@ use std::io::Read;
 use std::path::Path;
 
 use pinpoint_core::Magnitude;
+use pinpoint_report::{ChangedSeries, DetectedChanges, ReportError, changes_page};
 use pinpoint_traces::{ChangeOptions, SeriesTable, TableSeries, read_table, series_changes};
 
 use crate::arguments::{Detect, Display, Output};
 use crate::error::CliError;
 use crate::exit_code::{FOUND, NO_DIFFERENCE, UNDECIDED};
-use crate::show::changes::{ChangedSeries, DetectedChanges, render};
+use crate::job::report;
+use crate::show::changes::render;
 use crate::show::output::{print_result_json, print_text};
 
 /// The version of the document.
 const VERSION: u32 = 1;
 
 pub(crate) fn run(arguments: &Detect, display: &Display) -> Result<u8, CliError> {
+    let page = (arguments.report.as_deref())
+        .map(report::destination)
+        .transpose()?;
     let text = read(&arguments.file)?;
     let table = read_table(&text, arguments.labels.as_deref())
         .map_err(|error| CliError::Input(format!("{}: {error}", arguments.file.display())))?;
     let detected = detect(arguments, table)?;
+    if let Some(page) = page {
+        let text = changes_page(&detected).map_err(ReportError::from)?;
+        report::write_text(&text, &page)?;
+    }
     match display.output {
         Output::Text => print_text(&render(&detected)),
         Output::Json => print_result_json(&detected),
@@ -86,6 +95,7 @@ fn detect(arguments: &Detect, table: SeriesTable) -> Result<DetectedChanges, Cli
             .map_err(|error| CliError::Input(format!("series `{}`: {error}", column.name)))?;
         series.push(ChangedSeries {
             name: column.name,
+            history: column.values,
             found,
         });
     }
@@ -137,6 +147,7 @@ mod tests {
             rate: 1e-4,
             smallest_change: None,
             direction: None,
+            report: None,
             file: "history.csv".into(),
         }
     }

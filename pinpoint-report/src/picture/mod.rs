@@ -32,6 +32,7 @@
 mod by_commit;
 mod differences;
 mod histograms;
+mod history;
 mod posterior;
 mod shapes;
 
@@ -48,6 +49,7 @@ use crate::quantity::quantity;
 pub use by_commit::{Column, by_commit};
 pub use differences::{Difference, differences};
 pub use histograms::histograms;
+pub use history::{ChangePlace, Level, history};
 pub use posterior::{Bar, bars, posterior};
 
 /// A color of a picture: in light, and in dark.

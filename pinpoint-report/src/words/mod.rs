@@ -1,5 +1,6 @@
 //! Results in words, the same on a page and on a terminal.
 
+mod changes;
 mod commits;
 pub mod explanation;
 mod metric;
@@ -8,6 +9,7 @@ mod search;
 
 use pinpoint_backends::local::doctor::LoopTimes;
 
+pub use changes::{begins_among, expected_alarms, is_worse, what_changed};
 pub use commits::{line, repository_name, short};
 pub use metric::{metric, metric_facts};
 pub use pairs::{described, failures, line_of, row, undecided};
