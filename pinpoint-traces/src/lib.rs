@@ -43,6 +43,7 @@ mod shortcut;
 mod source;
 mod unknown;
 mod verticals;
+pub mod watch;
 
 /// The shape of a change, and the rate of false alarms unless the caller says otherwise.
 pub use pinpoint_compare::steps::{DEFAULT_RATE, Shape};

@@ -6,6 +6,8 @@ use pinpoint_compare::steps::{
 };
 use serde::Serialize;
 
+use crate::watch::Floor;
+
 /// Options of [`series_changes`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ChangeOptions {
@@ -95,38 +97,17 @@ pub fn series_changes(
         .enumerate()
         .filter_map(|(row, value)| Some((row, (*value)?)))
         .unzip();
-    let mut detector = Detector::new(DetectorOptions {
-        rate: options.rate,
-        seed: options.seed,
-    })?;
-    let mut firm = Conformal::new(ConformalOptions {
-        values_per_alarm: 1.0 / options.rate,
-        seed: options.seed,
-    })?;
-    let mut found: Vec<(Alarm, Option<u64>)> = Vec::new();
-    let mut firm_alarms = Vec::new();
-    for value in &present {
-        match detector.push(*value)? {
-            Some(StepEvent::Alarm(alarm)) => found.push((alarm, None)),
-            Some(StepEvent::Retraction { change, at, .. }) => {
-                let of = found.iter_mut().rfind(|(alarm, _)| alarm.at == change);
-                if let Some((_, back_at)) = of {
-                    *back_at = Some(at);
-                }
-            }
-            _ => {}
-        }
-        firm_alarms.extend(firm.push(*value)?);
-    }
+    let found = trace_alarms(&present, options.rate, options.seed)?;
     let row_of = |number: u64| rows.get(number as usize).copied().unwrap_or(values.len());
     let mut changes = Vec::new();
     let mut small = 0;
-    for (index, (alarm, back_at)) in found.iter().enumerate() {
-        let next = found.get(index + 1).map_or(u64::MAX, |(next, _)| next.at);
-        let size = (alarm.after - alarm.before).abs();
-        let is_small =
-            size < options.least_amount || size < options.least_share * alarm.before.abs();
-        if is_small && alarm.shape != Shape::Spread {
+    let floor = Floor {
+        least_amount: options.least_amount,
+        least_share: options.least_share,
+    };
+    for found in &found {
+        let alarm = &found.alarm;
+        if floor.hides(alarm.before, alarm.after) && alarm.shape != Shape::Spread {
             small += 1;
             continue;
         }
@@ -141,14 +122,11 @@ pub fn series_changes(
             probability: at.map_or(0.0, |(_, probability)| *probability),
             interval: [first_row, row_of(last)],
             shown_at: row_of(alarm.raised_at),
-            back_at: back_at.map(row_of),
+            back_at: found.back_at.map(row_of),
             before: alarm.before,
             after: alarm.after,
             share: (alarm.before != 0.0).then(|| (alarm.after - alarm.before) / alarm.before.abs()),
-            is_firm: alarm.shape != Shape::Spread
-                && firm_alarms.iter().any(|firm| {
-                    firm.rose == alarm.rose && (alarm.at..next).contains(&firm.raised_at)
-                }),
+            is_firm: found.is_firm,
         });
     }
     Ok(SeriesChanges {
@@ -158,6 +136,57 @@ pub fn series_changes(
         changes,
         small,
     })
+}
+
+/// An alarm about values that follow each other, which are numbered from 0.
+pub(crate) struct TraceAlarm {
+    /// The alarm.
+    pub(crate) alarm: Alarm,
+    /// The number of the first value that went back, if it was a spike.
+    pub(crate) back_at: Option<u64>,
+    /// True if the second detector agrees before the next alarm.
+    pub(crate) is_firm: bool,
+}
+
+/// The alarms about these values, in order, with the word of both detectors.
+pub(crate) fn trace_alarms(
+    values: &[f64],
+    rate: f64,
+    seed: u64,
+) -> Result<Vec<TraceAlarm>, StepError> {
+    let mut detector = Detector::new(DetectorOptions { rate, seed })?;
+    let mut second = Conformal::new(ConformalOptions {
+        values_per_alarm: 1.0 / rate,
+        seed,
+    })?;
+    let mut found: Vec<TraceAlarm> = Vec::new();
+    let mut of_second = Vec::new();
+    for value in values {
+        match detector.push(*value)? {
+            Some(StepEvent::Alarm(alarm)) => found.push(TraceAlarm {
+                alarm,
+                back_at: None,
+                is_firm: false,
+            }),
+            Some(StepEvent::Retraction { change, at, .. }) => {
+                if let Some(of) = found.iter_mut().rfind(|it| it.alarm.at == change) {
+                    of.back_at = Some(at);
+                }
+            }
+            _ => {}
+        }
+        of_second.extend(second.push(*value)?);
+    }
+    let mut next = u64::MAX;
+    for it in found.iter_mut().rev() {
+        let since = it.alarm.at..next;
+        it.is_firm = it.alarm.shape != Shape::Spread
+            && of_second
+                .iter()
+                .any(|second| second.rose == it.alarm.rose && since.contains(&second.raised_at));
+        next = it.alarm.at;
+    }
+    Ok(found)
 }
 
 #[cfg(test)]

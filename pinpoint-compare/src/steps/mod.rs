@@ -7,6 +7,7 @@
 //! | where is the step of a whole tile? | [`fit_tile`] |
 //! | did a trace change, at a stated rate of false alarms? | [`detect`], value by value [`Detector`] |
 //! | the same, at a rate that is proven? | [`Conformal`] |
+//! | where is a change that is known to be there? | [`locate_change`] |
 //! | did a commit change any of many traces, and which? | [`CommitTest`], [`e_bh`] |
 //! | which traces have one shape? | [`clusters`](fn@clusters), [`percents`] |
 //! | which clusters were there in an earlier run? | [`match_fingerprints`] |
@@ -37,7 +38,8 @@ pub use fingerprints::{Fingerprint, Found, KEYS_COMPARED, Triage, match_fingerpr
 pub use fit::{FLOOR, LEAST_WINDOW, StepFit, fit, fit_with};
 pub use many::{CommitTest, e_bh, higher_criticism};
 pub use rank::{
-    Alarm, DEFAULT_RATE, Detector, DetectorOptions, LEAST_VALUES, Shape, StepEvent, detect,
+    Alarm, DEFAULT_RATE, Detector, DetectorOptions, LEAST_VALUES, Location, Shape, StepEvent,
+    detect, locate_change,
 };
 pub use rules::{ComplexRule, Judgement, Operator, Rule, SimpleRule};
 pub use statistic::{Side, Statistic};

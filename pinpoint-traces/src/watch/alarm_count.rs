@@ -1,0 +1,54 @@
+//! The alarms of the last days, and how many chance alone would have given.
+
+use serde::Serialize;
+
+use super::alert::{Alert, Algo};
+use super::state::{DAY, WatchState};
+
+/// The days that are counted, today among them.
+pub const DAYS_COUNTED: i64 = 30;
+
+/// The days for which counts are kept.
+pub(super) const DAYS_KEPT: i64 = 40;
+
+/// The alarms of an alert in [`DAYS_COUNTED`] days.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct AlarmCount {
+    /// The regressions that its detector found, with those that went back or were taken back.
+    pub alarms: u64,
+    /// The new values that were tested.
+    pub values: u64,
+    /// The alarms to expect if nothing had changed. Absent for detectors without a stated rate.
+    pub by_chance: Option<f64>,
+}
+
+/// The alarms of an alert in the last [`DAYS_COUNTED`] days of Unix time (UTC), up to and with that
+/// of `now` (milliseconds of Unix time).
+///
+/// By chance, rate · values are expected. That is the most: floors and a direction hide some.
+pub fn alarm_count(state: &WatchState, alert: &Alert, now: i64) -> AlarmCount {
+    let today = now.div_euclid(DAY);
+    let days = today - DAYS_COUNTED + 1..=today;
+    let tested = state.tested.get(&alert.id);
+    let values = tested.map_or(0, |it| {
+        it.range(days.clone()).map(|(_, values)| values).sum()
+    });
+    let alarms = state.regressions.values().filter(|regression| {
+        let seen = regression.alerts.get(&alert.id);
+        let is_recent = seen.is_some_and(|seen| days.contains(&seen.at.div_euclid(DAY)));
+        is_recent && regression.change.algo.is_some()
+    });
+    AlarmCount {
+        alarms: alarms.count() as u64,
+        values,
+        by_chance: by_chance(alert, values),
+    }
+}
+
+/// The alarms that an alert gives by chance in so many new values without a change.
+pub(super) fn by_chance(alert: &Alert, values: u64) -> Option<f64> {
+    match alert.algo {
+        Algo::Rank | Algo::Conformal => Some(alert.rate * values as f64),
+        Algo::Kmeans | Algo::Stepfit => None,
+    }
+}

@@ -1,0 +1,87 @@
+//! An alert, tried over the past.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::alarm_count::by_chance;
+use super::alert::Alert;
+use super::event::{Event, What};
+use super::group::Group;
+use super::regression::Regression;
+use super::run::{RunError, RunInput, run_alerts};
+use super::state::WatchState;
+use crate::annotation::Annotation;
+use crate::commit::CommitNumber;
+use crate::frame::Frame;
+use crate::id::TraceId;
+
+/// The regressions that an alert would have found.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct AlertTrial {
+    /// The regressions, by trace and commit.
+    pub regressions: Vec<Regression>,
+    /// Their groups.
+    pub groups: Vec<Group>,
+    /// The values of all traces that it watches.
+    pub values: u64,
+    /// The regressions to expect if nothing had changed. Absent for detectors without a stated rate.
+    pub by_chance: Option<f64>,
+}
+
+/// Runs an alert over the past as if all values were new. A deleted one is run as well.
+///
+/// # Errors
+///
+/// [`RunError`].
+///
+/// # Cost
+///
+/// That of [`run_alerts`].
+pub fn try_alert(
+    alert: &Alert,
+    frame: &Frame,
+    annotations: &[Annotation],
+) -> Result<AlertTrial, RunError> {
+    let mut ingested: Vec<(TraceId, CommitNumber)> = Vec::new();
+    for (name, row) in frame.rows() {
+        let Some(trace) = name.stored().filter(|it| alert.query.matches_id(it)) else {
+            continue;
+        };
+        let present = frame
+            .columns()
+            .iter()
+            .zip(row)
+            .filter(|(_, value)| !value.is_nan());
+        ingested.extend(present.map(|(commit, _)| (trace.clone(), commit)));
+    }
+    let alert = Alert {
+        state: super::alert::AlertState::Active,
+        ..alert.clone()
+    };
+    let input = RunInput {
+        alerts: std::slice::from_ref(&alert),
+        frame,
+        ingested: &ingested,
+        annotations,
+        commits: &BTreeMap::new(),
+    };
+    let mut state = WatchState::default();
+    let mut values = 0;
+    for what in run_alerts(&state, input)? {
+        if let What::Tested { values: tested, .. } = &what {
+            values += tested;
+        }
+        // The run's own events fit the state that they began from.
+        let _ = state.apply(&Event::new(0, "", what));
+    }
+    let groups = state.groups();
+    let mut regressions: Vec<Regression> = state.regressions.into_values().collect();
+    regressions.sort_by(|a, b| (&a.change.trace, a.range).cmp(&(&b.change.trace, b.range)));
+    Ok(AlertTrial {
+        regressions,
+        groups,
+        values,
+        by_chance: by_chance(&alert, values),
+    })
+}
