@@ -52,3 +52,71 @@ pub(super) fn by_chance(alert: &Alert, values: u64) -> Option<f64> {
         Algo::Kmeans | Algo::Stepfit => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::alert::AlertId;
+    use super::super::change::step;
+    use super::super::event::{Event, What};
+    use super::super::regression::Label;
+    use super::*;
+
+    #[test]
+    fn the_alarms_of_thirty_days_are_counted_beside_chance() {
+        let alert =
+            Alert::from_json(r#"{"id_as_string": "1", "query": "", "rate": 0.001}"#).unwrap();
+        let mut state = WatchState::default();
+        let days = |days: i64| days * DAY;
+        let label = |alert| Label {
+            alert: AlertId(alert),
+            query: "".parse().unwrap(),
+            value: String::new(),
+        };
+        let mut apply = |at, what| state.apply(&Event::new(at, "x", what)).unwrap();
+        for (at, commit, of) in [
+            (days(70), 5, 1),
+            (days(71), 15, 1),
+            (days(99), 25, 1),
+            (days(99), 35, 2),
+        ] {
+            let change = step(",a=b,", commit - 1, commit, 1.0, 2.0);
+            apply(
+                at,
+                What::Detected {
+                    label: label(of),
+                    change,
+                },
+            );
+            apply(
+                at,
+                What::Tested {
+                    alert: AlertId(of),
+                    values: 2000,
+                },
+            );
+        }
+        let change = super::super::change::Change {
+            algo: None,
+            ..step(",a=b,", 60, 61, 1.0, 2.0)
+        };
+        apply(
+            days(99),
+            What::MadeByHand {
+                label: Some(label(1)),
+                change,
+            },
+        );
+        let count = alarm_count(&state, &alert, days(100) + 5);
+        assert_eq!(
+            (count.alarms, count.values, count.by_chance),
+            (2, 4000, Some(4.0))
+        );
+        let count = alarm_count(&state, &alert, days(200));
+        assert_eq!(
+            (count.alarms, count.values, count.by_chance),
+            (0, 0, Some(0.0))
+        );
+        let windows = Alert::from_json(r#"{"query": "", "algo": "stepfit"}"#).unwrap();
+        assert_eq!(alarm_count(&state, &windows, days(100)).by_chance, None);
+    }
+}

@@ -51,7 +51,8 @@ pub fn groups_of_ranges(ranges: &[CommitRange]) -> Vec<(Vec<usize>, CommitRange)
     groups
 }
 
-/// The name of a group: `g` and 16 hexadecimal digits. It is the name of its bisection, too.
+/// The name of a group: `g`, 16 hexadecimal digits and, for a further group of members that left one,
+/// a number. It is the name of its bisection, too.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct GroupName(String);

@@ -22,7 +22,11 @@ mod alarm_count;
 mod alert;
 mod alert_error;
 mod alert_fields;
+#[cfg(test)]
+mod alert_tests;
 mod bridge;
+#[cfg(test)]
+mod bridge_tests;
 mod by_hand;
 mod change;
 mod clusters;
@@ -37,8 +41,14 @@ mod quiet;
 mod range;
 mod regression;
 mod run;
+#[cfg(test)]
+mod run_tests;
 mod standing;
 mod state;
+#[cfg(test)]
+mod state_laws;
+#[cfg(test)]
+mod state_tests;
 mod sub_query;
 mod template;
 mod trial;

@@ -230,7 +230,10 @@ impl WatchState {
             ungrouped
                 .map(|(alert, seen)| (&regression.id, *alert, &*seen.value, regression.interval))
         });
-        let open = open_groups(ungrouped);
+        let mut open = open_groups(ungrouped);
+        for group in &mut open {
+            group.name = self.unused(std::mem::replace(&mut group.name, "".into()));
+        }
         self.kept_groups.values().cloned().chain(open).collect()
     }
 
@@ -373,13 +376,21 @@ impl WatchState {
             acted: None,
             outcome: None,
         };
-        // A group of the same members that was acted on keeps its name and is empty now.
-        if let Some(former) = self.kept_groups.get_mut(&group.name) {
-            former.members = group.members;
-            former.is_by_hand = true;
-        } else {
-            self.kept_groups.insert(group.name.clone(), group);
-        }
+        let name = self.unused(group.name.clone());
+        let named = Group {
+            name: name.clone(),
+            ..group
+        };
+        self.kept_groups.insert(name, named);
+    }
+
+    /// The name, or with a number if a group that was acted on has it: its members have left it, and
+    /// its bisection is not theirs.
+    fn unused(&self, name: GroupName) -> GroupName {
+        let numbered = (2..).map(|number| GroupName::from(&*format!("{name}-{number}")));
+        let mut names = std::iter::once(name.clone()).chain(numbered);
+        let unused = names.find(|it| !self.kept_groups.contains_key(it));
+        unused.unwrap_or(name)
     }
 
     /// Joins regressions: the group of one of them that was acted on takes the others.

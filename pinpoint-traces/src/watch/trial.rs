@@ -85,3 +85,43 @@ pub fn try_alert(
         by_chance: by_chance(&alert, values),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::detect::noise;
+    use super::*;
+    use crate::frame::Columns;
+
+    #[test]
+    fn a_trial_counts_what_it_found_and_what_chance_gives() {
+        let mut frame = Frame::new(Columns::range(CommitNumber(0)..=CommitNumber(99)));
+        let still = noise(100);
+        let moved: Vec<f64> = (0..)
+            .zip(&still)
+            .map(|(i, it)| if i < 60 { *it } else { it + 3.0 })
+            .collect();
+        for (trace, row) in [
+            (",t=a,", &still),
+            (",t=b,", &moved),
+            (",t=c,", &moved),
+            (",u=d,", &moved),
+        ] {
+            frame
+                .push(trace.parse::<TraceId>().unwrap().into(), row)
+                .unwrap();
+        }
+        let alert = r#"{"query": "t=*", "rate": 0.001, "state": "DELETED"}"#;
+        let trial = try_alert(&Alert::from_json(alert).unwrap(), &frame, &[]).unwrap();
+        let traces: Vec<&str> = trial
+            .regressions
+            .iter()
+            .map(|it| it.change.trace.as_str())
+            .collect();
+        assert_eq!(traces, [",t=b,", ",t=c,"]);
+        assert_eq!((trial.groups.len(), trial.values), (1, 300));
+        assert!((trial.by_chance.unwrap() - 0.3).abs() < 1e-12);
+        let alert = r#"{"query": "t=*", "least_share": 0.9}"#;
+        let trial = try_alert(&Alert::from_json(alert).unwrap(), &frame, &[]).unwrap();
+        assert!(trial.regressions.is_empty());
+    }
+}

@@ -213,6 +213,16 @@ pub struct Location {
 /// # Cost
 ///
 /// About 2 µs for each of the values.
+///
+/// ```
+/// use pinpoint_compare::steps::locate_change;
+///
+/// let noise = |i: u32| f64::from((i * i * 37 + i * 11) % 101) / 101.0;
+/// let values: Vec<f64> = (0..40).map(|i| noise(i) + if i < 25 { 0.0 } else { 2.0 }).collect();
+/// let found = locate_change(&values)?;
+/// assert!(found.at == 25 && found.interval.0 <= 25 && 25 <= found.interval.1);
+/// # Ok::<(), pinpoint_compare::steps::StepError>(())
+/// ```
 pub fn locate_change(values: &[f64]) -> Result<Location, StepError> {
     super::error::check_finite("values", values)?;
     if values.len() < LEAST {

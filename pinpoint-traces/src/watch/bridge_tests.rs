@@ -1,0 +1,254 @@
+//! Tests of plans: when a group is due, and what is done with it.
+
+use pinpoint_core::Direction;
+
+use super::alert::{Alert, AlertId};
+use super::bridge::{Moment, Plan, PlanFault, PlanOptions, plan};
+use super::change::step;
+use super::event::{Event, What};
+use super::job::NotBisected;
+use super::outcome::BisectionOutcome;
+use super::range::range;
+use super::regression::Label;
+use super::state::{DAY, WatchState};
+use super::template::TemplateError;
+use crate::annotation::MachineChange;
+use crate::commit::CommitNumber;
+
+const MINUTE: i64 = 60_000;
+
+fn alert(id: i64, more: &str) -> Alert {
+    let text = format!(
+        r#"{{"id_as_string": "{id}", "query": "", "action": "bisect",
+            "command": "./bench --only {{test}}"{more}}}"#
+    );
+    Alert::from_json(&text).unwrap()
+}
+
+fn label(alert: i64, value: &str) -> Label {
+    Label {
+        alert: AlertId(alert),
+        query: "".parse().unwrap(),
+        value: value.into(),
+    }
+}
+
+/// A state with a step in each of these traces, seen by alert 1 at the time 0: trace, benchmark,
+/// interval, level after 100.
+fn state(steps: &[(&str, &str, (u32, u32), f64)]) -> WatchState {
+    let mut state = WatchState::default();
+    for (trace, benchmark, (previous, commit), after) in steps {
+        let change = step(trace, *previous, *commit, 100.0, *after);
+        let label = label(1, benchmark);
+        state
+            .apply(&Event::new(0, "rank", What::Detected { label, change }))
+            .unwrap();
+    }
+    state
+}
+
+fn at(now: i64) -> Moment {
+    Moment {
+        now,
+        last_ingest: None,
+    }
+}
+
+fn act(state: &mut WatchState, now: i64, plan: Plan) {
+    for action in plan.actions {
+        state
+            .apply(&Event::new(now, "watch", action.into_event()))
+            .unwrap();
+    }
+}
+
+const UP: &str = ",improvement_direction=up,test=up,";
+const DOWN: &str = ",improvement_direction=down,test=down,";
+
+#[test]
+fn a_group_that_is_due_is_bisected_for_its_largest_regression() {
+    let mut state = state(&[
+        (UP, "b", (10, 14), 190.0),
+        (DOWN, "b", (12, 20), 130.0),
+        (",test=plain,", "b", (9, 13), 120.0),
+    ]);
+    let alerts = [alert(1, "")];
+    let options = PlanOptions::default();
+    assert_eq!(
+        plan(&state, &alerts, at(30 * MINUTE - 1), &options),
+        Plan::default()
+    );
+    let found = plan(&state, &alerts, at(30 * MINUTE), &options);
+    let [action] = found.actions.as_slice() else {
+        panic!("{found:?}");
+    };
+    let job = action.job.clone().unwrap();
+    assert_eq!(action.group.range, range(12, 13));
+    // The improvement is larger and comes last.
+    assert_eq!((job.trace.as_str(), job.range), (DOWN, range(12, 20)));
+    assert_eq!(
+        (&*job.command, &*job.chart),
+        ("./bench --only down", "down")
+    );
+    assert_eq!((job.magnitude, job.direction), (30.0, Direction::Down));
+    assert_eq!(
+        (job.priors.len(), job.name.clone()),
+        (8, action.group.name.clone())
+    );
+    // A crash behind the event: the same job is pending, and no other group is due.
+    act(&mut state, 30 * MINUTE, found);
+    assert_eq!(state.pending_jobs().collect::<Vec<_>>(), [&job]);
+    assert_eq!(
+        plan(&state, &alerts, at(90 * MINUTE), &options),
+        Plan::default()
+    );
+    let outcome = BisectionOutcome::Culprit {
+        commit: CommitNumber(13),
+        hash: "abc".into(),
+        probability: Some(0.98),
+    };
+    let what = What::Bisected {
+        group: job.name.clone(),
+        outcome,
+    };
+    state.apply(&Event::new(99, "bisect", what)).unwrap();
+    assert_eq!(state.pending_jobs().count(), 0);
+    assert_eq!(state.culprits()[&CommitNumber(13)], [&job.name]);
+    for regression in state.regressions.values() {
+        assert_eq!(regression.triage, pinpoint_compare::steps::Triage::Bug);
+        assert_eq!(
+            regression.message,
+            "commit 13 (abc), with probability 0.980"
+        );
+    }
+}
+
+#[test]
+fn the_next_ingest_ends_the_quiet_time() {
+    let state = state(&[(UP, "b", (10, 11), 50.0)]);
+    let moment = |last_ingest| Moment {
+        now: 1,
+        last_ingest: Some(last_ingest),
+    };
+    let due = |last_ingest| {
+        let options = PlanOptions::default();
+        plan(&state, &[alert(1, "")], moment(last_ingest), &options)
+            .actions
+            .len()
+    };
+    assert_eq!((due(0), due(1)), (0, 1));
+}
+
+#[test]
+fn improvements_come_last_and_are_pursued() {
+    let state = state(&[
+        (UP, "a", (10, 11), 900.0),
+        (DOWN, "b", (30, 31), 101.0),
+        (UP, "c", (50, 51), 98.0),
+    ]);
+    let options = PlanOptions {
+        max_jobs: 2,
+        ..PlanOptions::default()
+    };
+    let now = at(60 * MINUTE);
+    let found = plan(&state, &[alert(1, "")], now, &options);
+    let shown: Vec<_> = found.actions.iter().map(|it| &*it.group.value).collect();
+    assert_eq!((shown, found.waiting.len()), (vec!["c", "b"], 1));
+    let mut later = state.clone();
+    act(&mut later, now.now, found);
+    // A day later, there is room for the improvement.
+    let next = plan(&later, &[alert(1, "")], at(now.now + DAY), &options);
+    let job = next.actions[0].job.as_ref().unwrap();
+    assert_eq!((job.direction, job.magnitude), (Direction::Unknown, 800.0));
+    assert_eq!(
+        plan(&later, &[alert(1, "")], at(now.now + 1), &options)
+            .actions
+            .len(),
+        0
+    );
+}
+
+#[test]
+fn changes_of_a_machine_are_told_and_not_bisected() {
+    let mut change = step(UP, 10, 12, 100.0, 50.0);
+    change.machine = Some(MachineChange {
+        key: "bot".into(),
+        before: "a".into(),
+        after: "b".into(),
+    });
+    let label = label(1, "b");
+    let mut state = WatchState::default();
+    state
+        .apply(&Event::new(0, "rank", What::Detected { label, change }))
+        .unwrap();
+    let found = plan(&state, &[alert(1, "")], at(DAY), &PlanOptions::default());
+    assert_eq!(found.actions[0].job, None);
+    assert!(matches!(
+        found.actions[0].not_bisected,
+        Some(NotBisected::Machine { .. })
+    ));
+    act(&mut state, DAY, found);
+    assert_eq!(
+        plan(
+            &state,
+            &[alert(1, "")],
+            at(2 * DAY),
+            &PlanOptions::default()
+        ),
+        Plan::default()
+    );
+}
+
+#[test]
+fn one_regression_of_two_alerts_is_searched_for_once() {
+    let mut state = state(&[(UP, "b", (10, 11), 50.0)]);
+    let regression = state.regressions.keys().next().unwrap().clone();
+    let label = label(2, "b");
+    state
+        .apply(&Event::new(0, "rank", What::Labeled { regression, label }))
+        .unwrap();
+    assert_eq!(state.groups().len(), 2);
+    let alerts = [alert(1, ""), alert(2, "")];
+    let found = plan(&state, &alerts, at(DAY), &PlanOptions::default());
+    assert_eq!(
+        found.actions.iter().filter(|it| it.job.is_some()).count(),
+        1
+    );
+    let job = found.actions[0].group.name.clone();
+    assert_eq!(
+        found.actions[1].not_bisected,
+        Some(NotBisected::Searched { job })
+    );
+}
+
+#[test]
+fn actions_follow_the_alert() {
+    let state = state(&[(UP, "b", (10, 11), 50.0)]);
+    let planned = |more: &str| plan(&state, &[alert(1, more)], at(DAY), &PlanOptions::default());
+    assert_eq!(planned(r#", "state": "DELETED""#), Plan::default());
+    assert_eq!(planned(r#", "minimum_num": 2"#), Plan::default());
+    let lacks = planned(r#", "chart": "{story}""#);
+    assert!(matches!(
+        lacks.faults[0].1,
+        PlanFault::Template(TemplateError::LacksKey { .. })
+    ));
+    let alert = |action: &str| {
+        let text = format!(r#"{{"id_as_string": "1", "query": "", "action": "{action}"}}"#);
+        [Alert::from_json(&text).unwrap()]
+    };
+    let options = PlanOptions::default();
+    assert_eq!(
+        plan(&state, &alert("noaction"), at(DAY), &options),
+        Plan::default()
+    );
+    let told = plan(&state, &alert("report"), at(DAY), &options);
+    assert_eq!(
+        (
+            told.actions[0].job.clone(),
+            told.actions[0].not_bisected.clone()
+        ),
+        (None, None)
+    );
+    let fault = plan(&state, &alert("bisect"), at(DAY), &options);
+    assert_eq!(fault.faults[0].1, PlanFault::NoCommand);
+}
