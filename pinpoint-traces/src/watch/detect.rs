@@ -59,14 +59,6 @@ impl Series {
         pairs.filter(|(it, _)| *it >= commit).collect()
     }
 
-    /// Orders equal values; of each trace in another way.
-    fn seed(&self) -> u64 {
-        let hash = self.trace.trace_hash().0;
-        hash.iter()
-            .take(8)
-            .fold(0, |seed, byte| (seed << 8) | u64::from(*byte))
-    }
-
     fn places(&self, posterior: impl Iterator<Item = (usize, f64)>) -> Vec<Place> {
         let place = |(at, probability)| {
             let range = self.range(at, at)?;
@@ -76,9 +68,15 @@ impl Series {
     }
 }
 
+/// Orders equal values; of each trace in another way.
+pub(super) fn seed_of_trace(trace: &TraceId) -> u64 {
+    let hash = trace.trace_hash().0;
+    (hash.iter().take(8)).fold(0, |seed, byte| (seed << 8) | u64::from(*byte))
+}
+
 /// The changes that the rank detector finds.
 pub(super) fn by_rank(series: &Series, rate: f64) -> Result<Vec<FoundChange>, StepError> {
-    let alarms = trace_alarms(&series.values, rate, series.seed())?;
+    let alarms = trace_alarms(&series.values, rate, seed_of_trace(&series.trace))?;
     let number = |it: u64| usize::try_from(it).unwrap_or(usize::MAX);
     let found = alarms.into_iter().filter_map(|found| {
         let alarm = found.alarm;
@@ -116,7 +114,7 @@ pub(super) fn by_rank(series: &Series, rate: f64) -> Result<Vec<FoundChange>, St
 pub(super) fn by_conformal(series: &Series, rate: f64) -> Result<Vec<FoundChange>, StepError> {
     let mut detector = Conformal::new(ConformalOptions {
         values_per_alarm: 1.0 / rate,
-        seed: series.seed(),
+        seed: seed_of_trace(&series.trace),
     })?;
     let (mut found, mut began) = (Vec::new(), 0);
     for (number, value) in series.values.iter().enumerate() {

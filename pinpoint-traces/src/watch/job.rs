@@ -1,7 +1,9 @@
 //! The bisection of a group, described.
 
 use pinpoint_compare::steps::Shape;
-use pinpoint_core::Direction;
+use pinpoint_core::{
+    BisectionSpec, CombinedCommit, CulpritFinderSpec, Direction, Magnitude, Range,
+};
 use serde::{Deserialize, Serialize};
 
 use super::alert::AlertId;
@@ -37,6 +39,33 @@ pub struct BisectionJob {
     pub command: String,
     /// The chart that decides.
     pub chart: String,
+}
+
+impl BisectionJob {
+    /// The search that this job is, between the commits of its range: `good` is
+    /// [`CommitRange::previous`], `bad` [`CommitRange::commit`].
+    ///
+    /// It has the weights of commits only if `between`, the number of commits between the two in the
+    /// repository, is that of the range: numbers that a project counts by itself may leave some out.
+    pub fn spec(
+        &self,
+        good: CombinedCommit,
+        bad: CombinedCommit,
+        between: u64,
+    ) -> CulpritFinderSpec {
+        let range = Range::Between { good, bad };
+        let is_each = between.saturating_add(1) == self.priors.len() as u64;
+        CulpritFinderSpec {
+            bisection: BisectionSpec {
+                chart: Some(self.chart.clone()),
+                magnitude: (self.magnitude > 0.0).then_some(Magnitude::Absolute(self.magnitude)),
+                direction: self.direction,
+                priors: is_each.then(|| self.priors.clone()),
+                ..BisectionSpec::new(range.clone())
+            },
+            ..CulpritFinderSpec::new(range)
+        }
+    }
 }
 
 /// The reason why a regression or a group is not bisected.
@@ -204,5 +233,50 @@ mod tests {
         let mut other = sound;
         other.is_taken_back = true;
         assert_eq!(other.not_bisected(), Some(NotBisected::Closed));
+    }
+
+    #[test]
+    fn a_job_is_a_search_of_its_range() {
+        let mut regression = Regression::new(step(
+            ",improvement_direction=down,test=t,",
+            10,
+            13,
+            1.0,
+            2.5,
+        ));
+        regression.change.places = vec![Place {
+            range: range(10, 13),
+            probability: 1.0,
+        }];
+        let group = super::super::group::open_groups(
+            [(&regression.id, AlertId(1), "b", regression.interval)].into_iter(),
+        )
+        .remove(0);
+        let template = |text: &str| text.parse().unwrap();
+        let job = bisection_job(
+            &group,
+            &regression,
+            &template("./b {test}"),
+            &template("{test}"),
+        );
+        let job = job.unwrap();
+        let commit = |hash: &str| CombinedCommit::from(pinpoint_core::Commit::new("r", hash));
+        let spec = job.spec(commit("a"), commit("b"), 2);
+        let search = &spec.bisection;
+        assert_eq!(
+            search.range,
+            Range::Between {
+                good: commit("a"),
+                bad: commit("b")
+            }
+        );
+        assert_eq!(
+            (search.chart.as_deref(), search.direction),
+            (Some("t"), Direction::Down)
+        );
+        assert_eq!(search.magnitude, Some(Magnitude::Absolute(1.5)));
+        assert_eq!(search.priors.as_ref().map(Vec::len), Some(3));
+        // The repository has more commits than numbers.
+        assert_eq!(job.spec(commit("a"), commit("b"), 3).bisection.priors, None);
     }
 }

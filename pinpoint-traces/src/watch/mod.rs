@@ -7,6 +7,7 @@
 //! | --- | --- |
 //! | which traces does an alert watch, and how? | [`Alert`] |
 //! | which of its queries do new values match? | [`sub_queries`] |
+//! | which of many traces have news at all? | [`screen_values`] |
 //! | what happened, by their values? | [`run_alerts`]; which traces stopped: [`quiet_rows`], [`quiet_events`] |
 //! | what is the state now? | [`Event`]s, in order, through [`WatchState::apply`] |
 //! | which regressions may have one cause? | [`WatchState::groups`] |
@@ -43,6 +44,7 @@ mod regression;
 mod run;
 #[cfg(test)]
 mod run_tests;
+mod screen;
 mod standing;
 mod state;
 #[cfg(test)]
@@ -72,6 +74,7 @@ pub use quiet::{QuietTrace, Rhythm, Successor, quiet_events, quiet_rows, quiet_t
 pub use range::{CommitRange, EmptyRange};
 pub use regression::{Label, Regression, Seen};
 pub use run::{CommitFacts, RunError, RunInput, run_alerts};
+pub use screen::{Screened, screen_values};
 pub use standing::{Standing, standing};
 pub use state::{WATCH_STATE_VERSION, WatchError, WatchState};
 pub use sub_query::sub_queries;

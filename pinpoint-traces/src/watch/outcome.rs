@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use pinpoint_core::job::{JobResult, NamedCulprit};
+use pinpoint_core::{CombinedCommit, Commit, Status};
 use serde::{Deserialize, Serialize};
 
 use super::range::CommitRange;
@@ -40,6 +42,62 @@ pub enum BisectionOutcome {
 }
 
 impl BisectionOutcome {
+    /// The outcome that a job's result is, with the numbers of commits of the main repository.
+    ///
+    /// Of several culprits, the likeliest counts, or else the oldest. One inside of a merge or of a
+    /// roll of dependencies has the number of the commit that brought it in: the one after the state's
+    /// main commit, if the result does not name it. A culprit without a number is a failure.
+    pub fn of(result: &JobResult, number_of: impl Fn(&Commit) -> Option<CommitNumber>) -> Self {
+        let failed = |reason: String| Self::Failed { reason };
+        let Some(search) = result.bisection() else {
+            return failed("its job compares two commits".to_owned());
+        };
+        let place = |state: &CombinedCommit| {
+            let number = number_of(&state.main)?;
+            let is_between = !state.main.merged.is_empty() || !state.modified_deps.is_empty();
+            Some(CommitNumber(number.0.saturating_add(u32::from(is_between))))
+        };
+        match search.status {
+            Status::CulpritFound => {
+                let probability = |it: &NamedCulprit| it.probability.unwrap_or_default();
+                // The last of equal ones is the maximum.
+                let likeliest = search.culprits.iter().rev();
+                let Some(culprit) =
+                    likeliest.max_by(|a, b| probability(a).total_cmp(&probability(b)))
+                else {
+                    return Self::NoCulprit;
+                };
+                let by_roll = culprit.rolled_by.as_ref().and_then(&number_of);
+                match by_roll.or_else(|| place(&culprit.commit)) {
+                    Some(commit) => Self::Culprit {
+                        commit,
+                        hash: culprit.blamed.git_hash.clone(),
+                        probability: culprit.probability,
+                    },
+                    None => failed(format!(
+                        "the commit {} has no number",
+                        culprit.commit.main.git_hash
+                    )),
+                }
+            }
+            Status::NoRegression => Self::NotReproduced,
+            Status::Inconclusive => {
+                let places = search.candidates.iter().filter_map(place);
+                let places: Vec<CommitNumber> = places.collect();
+                let ends = places.iter().min().zip(places.iter().max());
+                let range = ends.and_then(|(first, last)| {
+                    CommitRange::new(CommitNumber(first.0.checked_sub(1)?), *last).ok()
+                });
+                match range {
+                    Some(range) if result.unconfirmed().is_empty() => Self::RangeLeft { range },
+                    _ => Self::NoCulprit,
+                }
+            }
+            // It failed, or was canceled.
+            _ => failed(search.stopped.to_string()),
+        }
+    }
+
     /// The commit that was found.
     pub fn culprit(&self) -> Option<CommitNumber> {
         match self {
@@ -119,5 +177,79 @@ mod tests {
                 outcome
             );
         }
+    }
+
+    /// The result of a bisection with this status, culprits and candidates, in JSON.
+    fn result(status: &str, culprits: &str, candidates: &str) -> JobResult {
+        let commit =
+            |hash: &str| format!(r#"{{"main": {{"repository": "r", "git_hash": "{hash}"}}}}"#);
+        let (good, bad) = (commit("c10"), commit("c20"));
+        let text = format!(
+            r#"{{"version": 1, "job_id": "j", "status": "{status}", "stopped": "run_budget",
+                "good": {good}, "bad": {bad}, "chart": null, "unit": null, "culprits": [{culprits}],
+                "candidates": [{candidates}], "runs": 1, "builds": 1, "comparisons": [],
+                "skipped": [], "duration_s": 1.0}}"#
+        );
+        let mut reader = serde_json::Deserializer::from_str(&text);
+        JobResult::deserialize_as(pinpoint_core::JobKind::Bisection, &mut reader).unwrap()
+    }
+
+    fn outcome(status: &str, culprits: &str, candidates: &str) -> BisectionOutcome {
+        let number = |it: &Commit| {
+            it.git_hash
+                .strip_prefix('c')?
+                .parse()
+                .ok()
+                .map(CommitNumber)
+        };
+        BisectionOutcome::of(&result(status, culprits, candidates), number)
+    }
+
+    fn named(hash: &str, more: &str, probability: f64) -> String {
+        let commit = format!(r#"{{"repository": "r", "git_hash": "{hash}"{more}}}"#);
+        format!(
+            r#"{{"commit": {{"main": {commit}}}, "prior": {{"main": {commit}}}, "blamed": {commit},
+                "probability": {probability}, "undone": false, "other_changes": [], "reproduce": null,
+                "effect": {{"of": "values", "estimate": 1.0, "interval": null, "confidence": 0.95,
+                "before": 1.0, "after": 2.0}}}}"#
+        )
+    }
+
+    #[test]
+    fn a_result_becomes_an_outcome() {
+        let found = |culprits: &[String]| outcome("culprit_found", &culprits.join(","), "");
+        let culprit = |commit: u32, hash: &str, probability| BisectionOutcome::Culprit {
+            commit: CommitNumber(commit),
+            hash: hash.into(),
+            probability: Some(probability),
+        };
+        let two = [named("c12", "", 0.9), named("c14", "", 0.95)];
+        assert_eq!(found(&two), culprit(14, "c14", 0.95));
+        let equal = [named("c12", "", 0.9), named("c14", "", 0.9)];
+        assert_eq!(found(&equal), culprit(12, "c12", 0.9));
+        // Inside of the merge that follows commit 15.
+        let inside = [named("c15", r#", "merged": ["x"]"#, 0.9)];
+        assert_eq!(found(&inside), culprit(16, "c15", 0.9));
+        assert!(matches!(
+            found(&[named("other", "", 0.9)]),
+            BisectionOutcome::Failed { .. }
+        ));
+        assert_eq!(
+            outcome("no_regression", "", ""),
+            BisectionOutcome::NotReproduced
+        );
+        assert_eq!(outcome("inconclusive", "", ""), BisectionOutcome::NoCulprit);
+        let left = ["c12", "c13", "c14"]
+            .map(|it| format!(r#"{{"main": {{"repository": "r", "git_hash": "{it}"}}}}"#));
+        let range = range(11, 14);
+        assert_eq!(
+            outcome("inconclusive", "", &left.join(",")),
+            BisectionOutcome::RangeLeft { range }
+        );
+        let reason = "the budget of runs does not allow the next comparison".to_owned();
+        assert_eq!(
+            outcome("failed", "", ""),
+            BisectionOutcome::Failed { reason }
+        );
     }
 }

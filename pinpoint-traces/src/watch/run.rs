@@ -29,7 +29,9 @@ pub struct RunInput<'a> {
     /// ([`join`](crate::join())) where they go on under another id. Rank detectors need it from its
     /// beginning: a later one may place changes elsewhere.
     pub frame: &'a Frame,
-    /// The values that are new. Nothing but traces and queries that they match is run.
+    /// The values that are new. Nothing but traces and queries that they match is run. All of them
+    /// count as tested, also those of a trace without a row, which a screen
+    /// ([`screen_values`](super::screen_values)) may have left out.
     pub ingested: &'a [(TraceId, CommitNumber)],
     /// Where machines changed.
     pub annotations: &'a [Annotation],
@@ -70,7 +72,9 @@ pub fn run_alerts(state: &WatchState, input: RunInput<'_>) -> Result<Vec<What>, 
         .filter_map(|(name, row)| Some((name.stored()?, row)))
         .collect();
     let mut fresh: BTreeMap<&TraceId, BTreeSet<CommitNumber>> = BTreeMap::new();
+    let mut counts: BTreeMap<&TraceId, u64> = BTreeMap::new();
     for (trace, commit) in input.ingested {
+        *counts.entry(trace).or_default() += 1;
         if rows.contains_key(trace) {
             fresh.entry(trace).or_default().insert(*commit);
         }
@@ -90,6 +94,7 @@ pub fn run_alerts(state: &WatchState, input: RunInput<'_>) -> Result<Vec<What>, 
         known: Known::of(state, &touched),
         rows,
         fresh,
+        counts,
         found: BTreeMap::new(),
         events: Vec::new(),
     };
@@ -107,6 +112,8 @@ struct Run<'a> {
     rows: BTreeMap<&'a TraceId, &'a [f64]>,
     /// The commits of new values.
     fresh: BTreeMap<&'a TraceId, BTreeSet<CommitNumber>>,
+    /// The number of new values of each trace, also of those that have no row.
+    counts: BTreeMap<&'a TraceId, u64>,
     known: Known,
     /// The changes of traces by detector and rate, which several alerts may ask for.
     found: BTreeMap<(&'a TraceId, Algo, u64), Vec<FoundChange>>,
@@ -120,17 +127,13 @@ impl<'a> Run<'a> {
             alert: alert.id,
             reason,
         })?;
-        let mut values = 0;
         for query in queries {
             let matching = self
                 .fresh
                 .iter()
                 .filter(|(trace, _)| query.matches_id(trace));
             let matching: Vec<(&'a TraceId, CommitNumber)> = matching
-                .filter_map(|(trace, commits)| {
-                    values += commits.len() as u64;
-                    Some((*trace, *commits.first()?))
-                })
+                .filter_map(|(trace, commits)| Some((*trace, *commits.first()?)))
                 .collect();
             if alert.algo == Algo::Kmeans {
                 self.clusters(alert, &query)?;
@@ -141,6 +144,16 @@ impl<'a> Run<'a> {
                 self.tell(alert, &query, trace, &found, earliest);
             }
         }
+        let is_tested = |(trace, _): &(&&TraceId, &u64)| {
+            alert.query.matches_id(trace)
+                && alert.group_by.iter().all(|key| trace.get(key).is_some())
+        };
+        let values = self
+            .counts
+            .iter()
+            .filter(is_tested)
+            .map(|(_, count)| count)
+            .sum();
         if values > 0 {
             self.events.push(What::Tested {
                 alert: alert.id,

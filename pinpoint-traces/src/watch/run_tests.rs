@@ -205,6 +205,15 @@ fn only_queries_that_new_values_match_are_run() {
         (B, "config=gpu".into())
     );
     assert!(run(&WatchState::default(), &alerts, &whole, &[], &[]).is_empty());
+    // A trace that a screen left out was tested, too.
+    let screened = frame(&[(B, values(100, &[(60, 3.0)]))]);
+    let state = WatchState::default();
+    let whats = run(&state, &alerts, &screened, &fresh(&[A, B], 0..100), &[]);
+    let tested = What::Tested {
+        alert: AlertId(1),
+        values: 200,
+    };
+    assert!(whats.contains(&tested), "{whats:?}");
     // Old news is not told: it showed before the new value.
     let late = run(
         &WatchState::default(),
