@@ -71,7 +71,7 @@ pub struct SeriesChange {
     /// (after − before) / |before|, unless `before` is 0.
     pub share: Option<f64>,
     /// True if a second detector, whose rate of false alarms is proven for any distribution, raised
-    /// an alarm of the same direction before the next change.
+    /// an alarm of the same direction before the next change showed.
     pub is_firm: bool,
 }
 
@@ -144,7 +144,7 @@ pub(crate) struct TraceAlarm {
     pub(crate) alarm: Alarm,
     /// The number of the first value that went back, if it was a spike.
     pub(crate) back_at: Option<u64>,
-    /// True if the second detector agrees before the next alarm.
+    /// True if the second detector agrees before the next alarm is raised: so that it stays true.
     pub(crate) is_firm: bool,
 }
 
@@ -184,7 +184,7 @@ pub(crate) fn trace_alarms(
             && of_second
                 .iter()
                 .any(|second| second.rose == it.alarm.rose && since.contains(&second.raised_at));
-        next = it.alarm.at;
+        next = it.alarm.raised_at;
     }
     Ok(found)
 }

@@ -109,6 +109,15 @@ impl Alert {
         fields.try_into()
     }
 
+    /// Checks an alert that was put together by hand, as reading does.
+    ///
+    /// # Errors
+    ///
+    /// [`AlertError`] for each value that can't be.
+    pub fn check(&self) -> Result<(), AlertError> {
+        Self::try_from(AlertFields::from(self.clone())).map(|_| ())
+    }
+
     /// The floor of one of its traces.
     pub fn floor_of(&self, trace: &TraceId) -> Floor {
         floor_of(self.floor, &self.floors, trace)

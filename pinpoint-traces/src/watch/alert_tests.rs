@@ -27,6 +27,12 @@ fn the_defaults_are_written_down() {
     );
     assert_eq!(Alert::from_json(&json).unwrap(), alert);
     assert_eq!((alert.id, alert.radius()), (AlertId::NEW, 7));
+    assert_eq!(alert.check(), Ok(()));
+    let wrong = Alert { rate: 1.0, ..alert };
+    assert!(matches!(
+        wrong.check(),
+        Err(AlertError::OutOfRange { field: "rate", .. })
+    ));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::alert::{Alert, AlertAction, AlertId};
+use super::alert::{Alert, AlertAction, AlertId, Algo};
 use super::change::RegressionId;
 use super::event::What;
 use super::group::{Group, GroupName};
@@ -214,10 +214,15 @@ fn is_due(
             || moment.last_ingest.is_some_and(|ingest| ingest > newest)
     });
     let open = members(state, group).filter(|it| it.is_open()).count();
+    let needed = match alert.algo {
+        // Its clusters were large enough, and only some of their members are kept.
+        Algo::Kmeans => 1,
+        _ => alert.minimum_num.max(1),
+    };
     group.acted.is_none()
         && alert.is_active()
         && alert.action != AlertAction::NoAction
-        && open >= alert.minimum_num.max(1)
+        && open >= needed
         && is_quiet
 }
 

@@ -227,6 +227,8 @@ fn actions_follow_the_alert() {
     let planned = |more: &str| plan(&state, &[alert(1, more)], at(DAY), &PlanOptions::default());
     assert_eq!(planned(r#", "state": "DELETED""#), Plan::default());
     assert_eq!(planned(r#", "minimum_num": 2"#), Plan::default());
+    let clustered = planned(r#", "minimum_num": 100, "algo": "kmeans""#);
+    assert_eq!(clustered.actions.len(), 1);
     let lacks = planned(r#", "chart": "{story}""#);
     assert!(matches!(
         lacks.faults[0].1,

@@ -12,6 +12,7 @@ use super::quiet::QuietTrace;
 use super::range::CommitRange;
 use super::regression::Label;
 use super::standing::Standing;
+use super::state::{WatchError, read_versioned};
 use crate::commit::CommitNumber;
 use crate::id::TraceId;
 use crate::query::Query;
@@ -43,6 +44,15 @@ impl Event {
             by: by.into(),
             what,
         }
+    }
+
+    /// Reads an event of a log: one line of JSON Lines.
+    ///
+    /// # Errors
+    ///
+    /// [`WatchError::Version`] of a newer one, [`WatchError::Json`].
+    pub fn from_json(text: &str) -> Result<Self, WatchError> {
+        read_versioned(text, EVENT_VERSION)
     }
 
     /// Returns true if it names this regression.

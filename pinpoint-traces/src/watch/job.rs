@@ -29,6 +29,7 @@ pub struct BisectionJob {
     /// The good end and the bad end.
     pub range: CommitRange,
     /// The weight of suspicion of each commit of the range, oldest first; they add up to about 1.
+    /// Empty for a range of more than a million commits, which are all alike.
     pub priors: Vec<f64>,
     /// The size of the change, in the unit of the trace.
     pub magnitude: f64,
@@ -145,10 +146,16 @@ pub(super) fn bisection_job(
     })
 }
 
+/// The commits that get a weight each.
+const MOST_WEIGHTS: u32 = 1_000_000;
+
 /// The weight of each commit of a regression's interval. The commits between two values share the
 /// probability of their place. Of a regression that a person moved, all are alike.
 fn priors(regression: &Regression) -> Vec<f64> {
     let interval = regression.interval;
+    if interval.len() > MOST_WEIGHTS {
+        return Vec::new();
+    }
     let count = interval.len() as usize;
     let mut weights = vec![0.0; count];
     if !regression.is_moved {
@@ -211,6 +218,8 @@ mod tests {
         regression.interval = range(10, 12);
         regression.is_moved = true;
         assert_eq!(priors(&regression), [0.5; 2]);
+        regression.interval = range(0, u32::MAX);
+        assert!(priors(&regression).is_empty());
     }
 
     #[test]

@@ -49,9 +49,9 @@ impl Known {
         self.0.get_mut(trace)?.iter_mut().find(|it| it.id == *id)
     }
 
-    /// For each change of one trace, the regression that it is, if it is known: each regression at
-    /// most once. The one of the same name, or else the nearest of the same direction that meets it
-    /// where it was found, or where a person moved it.
+    /// For each change of one trace, the regression that it is, if it is known. The one of the same
+    /// name, or else the nearest of the same direction that meets it where it was found, or where a
+    /// person moved it, and that no other change is.
     pub(super) fn matched(
         &self,
         trace: &TraceId,
@@ -62,8 +62,12 @@ impl Known {
         let mut matched: Vec<Option<RegressionId>> = Vec::with_capacity(found.len());
         for it in found {
             let id = it.change.id();
+            // A drift may be followed by a step at the same place: they are one.
             let is_known = known.iter().any(|regression| regression.id == id);
-            matched.push((is_known && taken.insert(id.clone())).then_some(id));
+            if is_known {
+                taken.insert(id.clone());
+            }
+            matched.push(is_known.then_some(id));
         }
         for (it, slot) in found.iter().zip(&mut matched) {
             if slot.is_some() {
@@ -86,6 +90,11 @@ impl Known {
             }
         }
         matched
+    }
+
+    /// Returns true if the regression is known.
+    pub(super) fn has(&self, trace: &TraceId, id: &RegressionId) -> bool {
+        self.of_trace(trace).iter().any(|it| it.id == *id)
     }
 
     /// Returns true if an alert sees the regression.

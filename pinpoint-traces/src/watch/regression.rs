@@ -43,6 +43,9 @@ pub struct Regression {
     /// The commit from which on the values went back so soon that it was a spike.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub back_at: Option<CommitNumber>,
+    /// True if a person made it, or said that it is one after all: then no detector retracts it.
+    #[serde(default)]
+    pub is_by_hand: bool,
     /// True if a person moved it.
     #[serde(default)]
     pub is_moved: bool,
@@ -91,6 +94,7 @@ impl Regression {
             triaged_by: None,
             now: None,
             back_at: None,
+            is_by_hand: false,
             is_moved: false,
             is_taken_back: false,
             outcome: None,
@@ -100,6 +104,12 @@ impl Regression {
     /// Returns true unless it went back, was taken back, or is to be ignored: then it is grouped.
     pub fn is_open(&self) -> bool {
         self.back_at.is_none() && !self.is_taken_back && self.triage != Triage::Ignore
+    }
+
+    /// Notes that it was a spike.
+    pub(super) fn went_back(&mut self, commit: CommitNumber) {
+        self.back_at = Some(commit);
+        self.now = Some(Standing::Gone { commit });
     }
 
     /// Writes the outcome of a bisection. What a person said stays.

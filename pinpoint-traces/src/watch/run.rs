@@ -251,6 +251,11 @@ impl<'a> Run<'a> {
         let matched = self.known.matched(trace, found);
         for (found, known) in found.iter().zip(matched) {
             let change = &found.change;
+            // A change of this run at the same place may have come first.
+            let known = known.or_else(|| {
+                let id = change.id();
+                self.known.has(trace, &id).then_some(id)
+            });
             let is_small =
                 change.shape != Shape::Spread && floor.hides(change.before, change.after);
             let is_told =
@@ -275,7 +280,7 @@ impl<'a> Run<'a> {
             let Some(regression) = self.known.get_mut(trace, &id) else {
                 continue;
             };
-            if regression.is_taken_back {
+            if regression.is_taken_back || regression.is_by_hand {
                 continue;
             }
             if change.is_firm && !regression.change.is_firm {
@@ -285,7 +290,7 @@ impl<'a> Run<'a> {
                 });
             }
             if let (Some(back_at), None) = (found.back_at, regression.back_at) {
-                regression.back_at = Some(back_at);
+                regression.went_back(back_at);
                 self.events.push(What::Retracted {
                     regression: id,
                     back_at,

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use pinpoint_compare::steps::Triage;
+use proptest::prelude::*;
 
 use super::alert::{Alert, AlertId};
 use super::detect::noise;
@@ -395,4 +396,38 @@ fn clusters_become_fingerprints_and_regressions() {
         state.fingerprints[&AlertId(1)][""][0].triage,
         Triage::Ignore
     );
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// However the values arrive, in the order of commits, the regressions are the same; and a run
+    /// over what is known tells nothing.
+    #[test]
+    fn values_in_any_parts_give_the_same_regressions(
+        steps in proptest::collection::vec((0_u32..150, -3.0..3.0_f64), 0..4),
+        ends in proptest::collection::btree_set(1_usize..150, 0..8),
+        algo in prop_oneof![Just("rank"), Just("conformal")],
+    ) {
+        let mut steps = steps;
+        steps.sort_by_key(|(from, _)| *from);
+        let alerts = [alert(1, &format!(r#", "algo": "{algo}", "rate": 0.001"#))];
+        let row = values(150, &steps);
+        let (mut state, mut start) = (WatchState::default(), 0);
+        for end in ends.into_iter().chain([150]) {
+            let part = frame(&[(A, row[..end].to_vec())]);
+            let ingested = fresh(&[A], start..end as u32);
+            let whats = run(&state, &alerts, &part, &ingested, &[]);
+            applied(&mut state, 0, whats);
+            start = end as u32;
+        }
+        let whole = frame(&[(A, row)]);
+        let all = fresh(&[A], 0..150);
+        let mut at_once = WatchState::default();
+        let whats = run(&at_once, &alerts, &whole, &all, &[]);
+        applied(&mut at_once, 0, whats);
+        prop_assert_eq!(&state.regressions, &at_once.regressions);
+        let again = run(&state, &alerts, &whole, &all, &[]);
+        prop_assert_eq!(kinds(&again), ["tested"]);
+    }
 }

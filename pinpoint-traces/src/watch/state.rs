@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use pinpoint_compare::steps::{Fingerprint, Triage, match_fingerprints};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::alarm_count::DAYS_KEPT;
@@ -86,6 +87,15 @@ impl WatchState {
         Ok(state)
     }
 
+    /// Reads a state that was stored as JSON.
+    ///
+    /// # Errors
+    ///
+    /// [`WatchError::Version`] of a newer one, [`WatchError::Json`].
+    pub fn from_json(text: &str) -> Result<Self, WatchError> {
+        read_versioned(text, WATCH_STATE_VERSION)
+    }
+
     /// Applies an event. On an error, the state is as it was; so an event that a person asks for is
     /// tried here before it is stored.
     ///
@@ -100,7 +110,13 @@ impl WatchState {
         let at = event.at;
         match &event.what {
             What::Detected { label, change } => self.found(change, Some(label), at),
-            What::MadeByHand { label, change } => self.found(change, label.as_ref(), at),
+            What::MadeByHand { label, change } => {
+                self.found(change, label.as_ref(), at);
+                let regression = self.regression(&change.id())?;
+                // Of one that went back or was taken back, a person thinks otherwise.
+                (regression.back_at, regression.is_taken_back) = (None, false);
+                regression.is_by_hand = true;
+            }
             What::Labeled { regression, label } => {
                 self.regression(regression)?;
                 self.label(regression, label, at);
@@ -109,7 +125,12 @@ impl WatchState {
             What::Retracted {
                 regression,
                 back_at,
-            } => self.regression(regression)?.back_at = Some(*back_at),
+            } => {
+                let regression = self.regression(regression)?;
+                if !regression.is_by_hand {
+                    regression.went_back(*back_at);
+                }
+            }
             What::Stands { regression, now } => self.regression(regression)?.now = Some(*now),
             What::Triaged {
                 regression,
@@ -445,13 +466,30 @@ impl WatchState {
     }
 }
 
-/// An event that does not fit the state.
+/// Reads a record of at most this version.
+pub(super) fn read_versioned<T: DeserializeOwned>(text: &str, most: u32) -> Result<T, WatchError> {
+    #[derive(Deserialize)]
+    struct Versioned {
+        version: u32,
+    }
+    let wrong = |error: serde_json::Error| WatchError::Json(error.to_string());
+    let Versioned { version } = serde_json::from_str(text).map_err(wrong)?;
+    if version > most {
+        return Err(WatchError::Version(version));
+    }
+    serde_json::from_str(text).map_err(wrong)
+}
+
+/// An event that does not fit the state, or a record that can't be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum WatchError {
     /// A newer version of Pinpoint wrote it.
-    #[error("an event of version {0} is newer than this Pinpoint, which knows {EVENT_VERSION}")]
+    #[error("a record of version {0} was written by a newer Pinpoint")]
     Version(u32),
+    /// The text is not such a record.
+    #[error("the record can't be read: {0}")]
+    Json(String),
     /// A regression is not there.
     #[error("there is no regression `{0}`")]
     NoRegression(RegressionId),

@@ -346,10 +346,59 @@ fn events_have_stable_names() {
             r#""before":10.0,"after":12.0,"shown_at":19,"algo":"rank","is_firm":false}}"#
         )
     );
-    let newer = r#"{"version":2,"at":5,"by":"ann","event":"firm","regression":"r1"}"#;
-    let newer: Event = serde_json::from_str(newer).unwrap();
+}
+
+#[test]
+fn records_of_a_newer_version_are_refused() {
+    let newer = r#"{"version":2,"at":5,"by":"ann","event":"blessed"}"#;
+    assert_eq!(Event::from_json(newer), Err(WatchError::Version(2)));
+    assert_eq!(
+        WatchState::from_json(r#"{"version":2}"#),
+        Err(WatchError::Version(2))
+    );
+    let unknown = newer.replace('2', "1");
+    assert!(matches!(
+        Event::from_json(&unknown),
+        Err(WatchError::Json(_))
+    ));
+    let event = Event::new(
+        5,
+        "ann",
+        What::Firm {
+            regression: "r1".into(),
+        },
+    );
+    let text = serde_json::to_string(&event).unwrap();
+    assert_eq!(Event::from_json(&text).as_ref(), Ok(&event));
+    let newer = Event {
+        version: 2,
+        ..event
+    };
     assert_eq!(
         WatchState::default().apply(&newer),
         Err(WatchError::Version(2))
     );
+    let state = WatchState::default();
+    let text = serde_json::to_string(&state).unwrap();
+    assert_eq!(WatchState::from_json(&text), Ok(state));
+}
+
+#[test]
+fn a_person_may_say_that_a_spike_is_a_regression() {
+    let mut log = Log::of([detected(",t=1,", 10, 14)]);
+    let id = log.id(",t=1,");
+    let back = What::Retracted {
+        regression: id.clone(),
+        back_at: CommitNumber(20),
+    };
+    log.add(back.clone());
+    assert!(log.groups().is_empty());
+    let change = log.state.regressions[&id].change.clone();
+    log.add(What::MadeByHand {
+        label: None,
+        change,
+    });
+    assert_eq!(log.groups(), [(10, 14, vec![",t=1,"])]);
+    log.add(back);
+    assert!(log.state.regressions[&id].is_open());
 }
