@@ -90,6 +90,7 @@ pub use error::LocalError;
 pub use executor::{LocalExecutor, Provisions};
 pub use git::commit_diff::FileChange;
 pub use git::commit_lookup::{CommitDetails, CommitName, NoCommitName};
+pub use git::first_parents::{FirstParentLine, LineCommit};
 #[doc(hidden)]
 pub use git::history::same_repository;
 pub use git::history::{LocalHistory, LocalRepositories};

@@ -3,6 +3,7 @@
 
 pub(crate) mod commit_diff;
 pub(crate) mod commit_lookup;
+pub(crate) mod first_parents;
 pub(crate) mod git_command;
 pub(crate) mod history;
 pub(crate) mod local_clones;

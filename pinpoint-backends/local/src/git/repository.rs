@@ -383,7 +383,7 @@ impl Repository {
         Ok(prefix.trim_end_matches('\n').to_owned())
     }
 
-    fn is_shallow(&self) -> Result<bool, RepositoryError> {
+    pub(crate) fn is_shallow(&self) -> Result<bool, RepositoryError> {
         Ok(self
             .ask(&["rev-parse", "--is-shallow-repository"])?
             .trim_end()

@@ -107,6 +107,12 @@ pub enum RepositoryError {
         /// The history is cut off.
         shallow: bool,
     },
+    /// The commits of a line can't be counted from its root.
+    #[error("the clone {path} is shallow, so that its commits can't be counted from the first one; complete it with `git fetch --unshallow`", path = path.display())]
+    CutOff {
+        /// The clone.
+        path: PathBuf,
+    },
     /// No commit of the range touches the paths.
     #[error("no commit from {good} to {bad} touches {}; check the paths", .paths.join(", "))]
     NothingTouches {
