@@ -12,6 +12,9 @@ use super::rows::number;
 use super::store::DatasetRow;
 use super::{History, TraceStoreError};
 
+/// The number of traces of each value of each key.
+pub(super) type ParamCounts = BTreeMap<String, BTreeMap<String, u64>>;
+
 /// Texts of values, by their number.
 type Texts = Arc<Vec<Box<str>>>;
 
@@ -157,33 +160,38 @@ impl History {
         Ok(matching)
     }
 
-    /// The parameters that these traces have.
-    pub(super) async fn params_of(
+    /// The keys and values that these traces have, with the number of traces of each.
+    pub(super) async fn counts_of(
         &self,
         transaction: &mut Transaction,
         dataset: &DatasetRow,
         traces: &RoaringBitmap,
-    ) -> Result<ParamSet, TraceStoreError> {
-        let mut params = ParamSet::default();
+    ) -> Result<ParamCounts, TraceStoreError> {
+        let mut counts = ParamCounts::new();
         let segments = segments_of(traces);
         for (text, key) in self.keys(transaction, dataset).await? {
             let columns = self
                 .columns_of(transaction, dataset, key, &segments)
                 .await?;
             let texts = self.values_of(transaction, dataset, key).await?;
-            let mut seen = vec![false; texts.len()];
+            let mut seen = vec![0_u64; texts.len()];
             for (segment, column) in columns {
                 for trace in of_segment(traces, segment) {
                     let value = column.get((trace % SEGMENT) as usize);
                     if let Some(seen) = value.and_then(|value| seen.get_mut(value as usize)) {
-                        *seen = true;
+                        *seen += 1;
                     }
                 }
             }
-            let seen = texts.iter().zip(seen).filter(|(_, seen)| *seen);
-            seen.for_each(|(value, _)| params.insert(&text, value));
+            let seen = texts.iter().zip(seen).filter(|(_, seen)| *seen > 0);
+            let seen: BTreeMap<String, u64> = seen
+                .map(|(value, seen)| (value.to_string(), seen))
+                .collect();
+            if !seen.is_empty() {
+                counts.insert(text, seen);
+            }
         }
-        Ok(params)
+        Ok(counts)
     }
 
     /// Every parameter of the keys of a query, and what of the query no trace has.

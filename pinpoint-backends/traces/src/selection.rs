@@ -3,6 +3,7 @@
 use pinpoint_store::sql::{Access, Transaction};
 use pinpoint_traces::{CommitNumber, ParamSet, Query, TILE_SIZE, TraceId, UnknownName};
 use roaring::RoaringBitmap;
+use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
 use super::rows::number;
@@ -26,6 +27,8 @@ pub struct Survey {
     pub count: u64,
     /// The parameters that they have.
     pub params: ParamSet,
+    /// The number of those traces for each value of each key.
+    pub counts: BTreeMap<String, BTreeMap<String, u64>>,
     /// Keys and values of the query that no trace of the dataset has.
     pub unknown: Vec<UnknownName>,
 }
@@ -56,9 +59,15 @@ impl History {
             }
             traces &= present;
         }
+        let counts = self.counts_of(&mut transaction, &dataset, &traces).await?;
+        let mut params = ParamSet::default();
+        for (key, values) in &counts {
+            values.keys().for_each(|value| params.insert(key, value));
+        }
         let survey = Survey {
             count: traces.len(),
-            params: self.params_of(&mut transaction, &dataset, &traces).await?,
+            params,
+            counts,
             unknown: self.unknown(&mut transaction, &dataset, query).await?,
         };
         transaction.roll_back().await?;
