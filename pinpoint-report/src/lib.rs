@@ -24,6 +24,7 @@ mod error;
 pub mod findings;
 mod foreign;
 mod gather;
+pub mod heat_map;
 mod link;
 mod measurements;
 mod median_interval;
