@@ -13,6 +13,7 @@ use pinpoint_backends::luci::LuciError;
 use pinpoint_backends::store::{LockError, StoreError};
 #[cfg(feature = "luci")]
 use pinpoint_backends::swarming::CommandError;
+use pinpoint_backends::traces::TraceStoreError;
 use pinpoint_core::bots::UnknownBot;
 use pinpoint_core::profile::ReadProfileError;
 use pinpoint_core::results::{MetricDoubt, ReadHint, UnreadLine};
@@ -42,6 +43,7 @@ fn on(error: &(dyn Error + 'static)) -> Option<String> {
     let mut next = Some(error);
     while let Some(error) = next {
         let advice = { error.downcast_ref().and_then(on_store) }
+            .or_else(|| error.downcast_ref().and_then(on_traces))
             .or_else(|| error.downcast_ref().and_then(on_lock))
             .or_else(|| error.downcast_ref().and_then(on_local))
             .or_else(|| error.downcast_ref().and_then(on_profiler))
@@ -68,6 +70,7 @@ fn inner<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'stati
         return Some(match error {
             CliError::Repository(error) => error,
             CliError::Store(error) => error,
+            CliError::Traces(error) => error,
             CliError::Lock(error) => error,
             CliError::Local(error) => error,
             CliError::Midpoint(error) => error,
@@ -102,6 +105,9 @@ fn inner<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'stati
         error.downcast_ref()
     {
         return Some(&**error);
+    }
+    if let Some(TraceStoreError::Database(error)) = error.downcast_ref() {
+        return Some(error);
     }
     match error.downcast_ref() {
         Some(LocalError::Repository(error)) => return Some(error),
@@ -162,6 +168,22 @@ fn on_store(error: &StoreError) -> Option<String> {
         StoreError::LeaseLost { id } | StoreError::Transition { id, .. } => {
             format!("`pinpoint jobs show {id}` shows its state")
         }
+        _ => return None,
+    })
+}
+
+fn on_traces(error: &TraceStoreError) -> Option<String> {
+    Some(match error {
+        TraceStoreError::NoDataset(_) => {
+            "`pinpoint traces list` shows the datasets; --dataset NAME".into()
+        }
+        TraceStoreError::TooMany { .. } => "--limit N".into(),
+        TraceStoreError::TooLarge { .. } => "--commits FROM..TO".into(),
+        TraceStoreError::OtherCommit { .. } => {
+            "--repository DIR and --main REV name the line that is numbered; --dataset NAME keeps another repository apart".into()
+        }
+        TraceStoreError::NoAnnotation(_) => "`pinpoint annotate list` shows all".into(),
+        TraceStoreError::NoShortcut(_) => "`pinpoint traces shortcut NAME…` keeps one".into(),
         _ => return None,
     })
 }

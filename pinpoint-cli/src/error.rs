@@ -7,6 +7,7 @@ use pinpoint_backends::local::{LocalError, ProfilerError, RepositoryError};
 #[cfg(feature = "luci")]
 use pinpoint_backends::luci::LuciError;
 use pinpoint_backends::store::{KeyError, LockError, StoreError};
+use pinpoint_backends::traces::TraceStoreError;
 use pinpoint_backends::worker::WorkerError;
 use pinpoint_core::bots::{ConfigErrors, UnknownBot};
 use pinpoint_core::{DriveError, ExecutorError, SpecError};
@@ -29,6 +30,9 @@ pub(crate) enum CliError {
     Spec(#[from] SpecError),
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// The history of values.
+    #[error(transparent)]
+    Traces(#[from] TraceStoreError),
     #[error(transparent)]
     Lock(#[from] LockError),
     #[error(transparent)]
@@ -271,6 +275,7 @@ impl CliError {
                 | StoreError::Address { .. }
                 | StoreError::Import { .. },
             ) => WRONG_INPUT,
+            Self::Traces(error) => exit_code_of_history(error),
             Self::Interrupted
             | Self::Left { .. }
             | Self::Ended {
@@ -307,6 +312,23 @@ impl CliError {
                 }
             }
         }
+    }
+}
+
+fn exit_code_of_history(error: &TraceStoreError) -> u8 {
+    match error {
+        TraceStoreError::NoDataset(_)
+        | TraceStoreError::NoTile { .. }
+        | TraceStoreError::Commit(_)
+        | TraceStoreError::TooLarge { .. }
+        | TraceStoreError::TooMany { .. }
+        | TraceStoreError::OtherCommit { .. }
+        | TraceStoreError::NotFinite { .. }
+        | TraceStoreError::NoShortcut(_)
+        | TraceStoreError::Annotation(_)
+        | TraceStoreError::NoAnnotation(_)
+        | TraceStoreError::Database(StoreError::Address { .. }) => WRONG_INPUT,
+        _ => FAILED,
     }
 }
 

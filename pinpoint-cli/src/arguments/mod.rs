@@ -1,5 +1,6 @@
 //! The command line: commands, options and their help.
 
+mod annotate;
 mod benchmark;
 mod bisect;
 mod bots;
@@ -9,6 +10,7 @@ mod display;
 mod doctor;
 mod explain;
 mod headings;
+mod ingest;
 mod job_options;
 mod jobs;
 mod luci;
@@ -16,7 +18,9 @@ mod midpoint;
 mod pairwise;
 mod plan;
 mod provisions;
+mod traces;
 mod values;
+mod verticals;
 mod workers;
 
 use std::ffi::OsString;
@@ -27,6 +31,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use pinpoint_report::command_line::quoted;
 
+pub(crate) use self::annotate::{Annotate, AnnotateCommand, Author, Note};
 pub(crate) use self::benchmark::Benchmark;
 pub(crate) use self::bisect::{Bisect, Culprit, PriorArgument, StrategyArgument, searched};
 pub(crate) use self::bots::{Bots, BotsCommand};
@@ -38,6 +43,7 @@ pub(crate) use self::explain::{Explain, ProfilerArgument};
 use self::headings::{
     BENCHMARK, BUDGET, LUCI, OUTPUT, QUESTION, STORAGE, STRATEGY, TEMPORAL, WORKERS,
 };
+pub(crate) use self::ingest::{FileFormat, Ingest};
 pub(crate) use self::job_options::JobOptions;
 pub(crate) use self::jobs::Jobs;
 pub(crate) use self::luci::{Luci, LuciTokens};
@@ -45,7 +51,12 @@ pub(crate) use self::midpoint::{Midpoint, StateArgument};
 pub(crate) use self::pairwise::Pairwise;
 pub(crate) use self::plan::{KindArgument, Plan};
 pub(crate) use self::provisions::ProvisionOptions;
+pub(crate) use self::traces::{
+    CommitOptions, RangeArgument, ShortcutArgument, TraceParams, TracePivot, TraceQuery,
+    TraceShortcut, TraceTries, Traces,
+};
 pub(crate) use self::values::{DirectionArgument, MeasureArgument};
+pub(crate) use self::verticals::Verticals;
 #[cfg(feature = "temporal")]
 pub(crate) use self::workers::TemporalServer;
 pub(crate) use self::workers::{
@@ -93,6 +104,16 @@ Examples:
   pinpoint culprit v1.2 main --build 'make -j2' --pairs 60 -- ./build/bench")]
     Culprit(Box<Culprit>),
     Compare(Box<Compare>),
+    Ingest(Box<Ingest>),
+    /// Ask the history of values: which traces, which values, from where.
+    ///
+    /// A query is URL-encoded: `config=8888&arch=~^x&os=!Win7`. Conditions of one key are alternatives, and
+    /// all keys must hold: `v` is equal, `!v` is not, `~re` matches a regular expression, `!~re` does not,
+    /// `*` is anything. Without a query, all traces match.
+    #[command(subcommand)]
+    Traces(Traces),
+    Verticals(Box<Verticals>),
+    Annotate(Box<Annotate>),
     Detect(Detect),
     Explain(Box<Explain>),
     /// List the commits between two commits, through merges and dependency rolls.

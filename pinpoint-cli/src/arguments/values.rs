@@ -135,6 +135,17 @@ pub(super) fn noise(text: &str) -> Result<Magnitude, String> {
     }
 }
 
+/// Parses pairs of key and value between commas.
+pub(super) fn key_values(text: &str) -> Result<Vec<(String, String)>, String> {
+    let pair = |pair: &str| match pair.split_once('=') {
+        Some((key, value)) if !key.is_empty() && !value.is_empty() => {
+            Ok((key.to_owned(), value.to_owned()))
+        }
+        _ => Err(format!("{pair:?} is not KEY=VALUE")),
+    };
+    text.split(',').map(pair).collect()
+}
+
 /// Parses a URL and the directory of a clone. A URL may have a query; few directories have a `=` in
 /// their names.
 pub(super) fn repository(text: &str) -> Result<(String, PathBuf), String> {

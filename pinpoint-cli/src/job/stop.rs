@@ -52,6 +52,11 @@ impl Interrupt {
         let _ = self.last_words.set(words);
     }
 
+    /// Returns true once a signal has come.
+    pub(crate) fn is_heard(&self) -> bool {
+        *self.heard.borrow()
+    }
+
     /// Resolves at the first signal, even if it has already come.
     pub(crate) async fn interrupted(mut self) {
         if self.heard.wait_for(|heard| *heard).await.is_err() {

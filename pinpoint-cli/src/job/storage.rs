@@ -6,6 +6,7 @@ use bytesize::ByteSize;
 use pinpoint_backends::job::interrupted;
 use pinpoint_backends::local::{BuildStore, CleanOptions, CleanReport, clean as clean_builds};
 use pinpoint_backends::store::{JobId, JobStore, without_password};
+use pinpoint_backends::traces::TraceStore;
 use pinpoint_backends::{STATE_MARK, job_dir, owner};
 use serde_json::json;
 
@@ -70,6 +71,30 @@ fn warn_of_password(url: &str) {
     }
 }
 
+/// The history of values, beside the jobs: a file of the state directory, or the same database.
+pub(crate) async fn open_traces(display: &Display) -> Result<TraceStore, CliError> {
+    let Some(url) = display.store.as_ref().filter(|url| !url.is_empty()) else {
+        return Ok(TraceStore::open(&state_dir(display)?).await?);
+    };
+    match url.strip_prefix("sqlite:") {
+        Some(directory) => Ok(TraceStore::open(Path::new(directory)).await?),
+        None => {
+            warn_of_password(url);
+            connect_traces(url).await
+        }
+    }
+}
+
+#[cfg(feature = "postgres")]
+async fn connect_traces(url: &str) -> Result<TraceStore, CliError> {
+    Ok(TraceStore::connect(url).await?)
+}
+
+#[cfg(not(feature = "postgres"))]
+async fn connect_traces(_: &str) -> Result<TraceStore, CliError> {
+    Err(without_postgres())
+}
+
 #[cfg(feature = "postgres")]
 async fn connect(url: &str) -> Result<JobStore, CliError> {
     Ok(JobStore::connect(url).await?)
@@ -77,9 +102,14 @@ async fn connect(url: &str) -> Result<JobStore, CliError> {
 
 #[cfg(not(feature = "postgres"))]
 async fn connect(_: &str) -> Result<JobStore, CliError> {
-    Err(CliError::Input(
+    Err(without_postgres())
+}
+
+#[cfg(not(feature = "postgres"))]
+fn without_postgres() -> CliError {
+    CliError::Input(
         "this pinpoint was built without PostgreSQL: build it with `--features postgres`, or omit --store".into(),
-    ))
+    )
 }
 
 /// The name of this machine.

@@ -5,6 +5,7 @@ pub(crate) mod comparison;
 pub(crate) mod culprit_summary;
 pub(crate) mod error_text;
 pub(crate) mod explanation_text;
+pub(crate) mod ingested;
 pub(crate) mod job_list;
 pub(crate) mod job_result;
 #[cfg(feature = "luci")]
@@ -18,4 +19,8 @@ pub(crate) mod reporter;
 pub(crate) mod screen_tests;
 pub(crate) mod summary;
 pub(crate) mod text;
+pub(crate) mod trace_lists;
+pub(crate) mod trace_table;
+pub(crate) mod try_table;
+pub(crate) mod vertical_table;
 pub(crate) mod worker_list;

@@ -28,7 +28,12 @@ impl Reading {
 
     /// Counts the next file.
     pub(crate) fn next(&self) {
-        self.0.inc(1);
+        self.advance(1);
+    }
+
+    /// Counts the next files.
+    pub(crate) fn advance(&self, files: usize) {
+        self.0.inc(files as u64);
         self.0.force_draw();
     }
 }

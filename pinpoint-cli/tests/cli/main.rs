@@ -61,6 +61,7 @@ mod temporal_standstill;
 mod trace_engine;
 #[cfg(feature = "otlp")]
 mod traces;
+mod value_history;
 mod versions;
 mod workers;
 mod world;

@@ -1,0 +1,176 @@
+//! `pinpoint annotate`: notes at commits.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use pinpoint_backends::traces::TraceStoreError;
+use pinpoint_traces::{Annotation, AnnotationKind, Joined, MachineChange, Query};
+use serde_json::json;
+
+use super::traces::asked::{ALL, Asked};
+use super::traces::warn_of_unknown;
+use crate::arguments::{Annotate, AnnotateCommand, Author, Display, Note, Output};
+use crate::error::CliError;
+use crate::exit_code::FOUND;
+use crate::show::output::{outln, print_json, print_text};
+use crate::show::trace_table::{annotation_document, annotations as listed};
+
+pub(crate) async fn run(arguments: Annotate, display: &Display) -> Result<u8, CliError> {
+    let Some(command) = arguments.command else {
+        return note(arguments.note, display).await;
+    };
+    match command {
+        AnnotateCommand::List {
+            dataset,
+            commits,
+            trace,
+        } => {
+            let asked = Asked::open(display, &dataset.dataset).await?;
+            let range = match &commits {
+                Some(range) => asked.range(range).await?,
+                None => ALL,
+            };
+            let mut found = asked.history.annotations(range).await?;
+            if let Some(trace) = &trace {
+                found.retain(|it| it.annotation.concerns(trace));
+            }
+            match display.output {
+                Output::Json => {
+                    let found: Vec<_> = found.iter().map(annotation_document).collect();
+                    print_json(json!({ "version": 1, "annotations": found }));
+                }
+                Output::Text => print_text(&listed(&found)),
+            }
+            Ok(FOUND)
+        }
+        AnnotateCommand::Edit {
+            dataset,
+            number,
+            text,
+        } => {
+            let asked = Asked::open(display, &dataset.dataset).await?;
+            let known = asked.history.annotations(ALL).await?.into_iter();
+            let mut known = known.filter(|it| it.number == number);
+            let known = known.next().ok_or(TraceStoreError::NoAnnotation(number))?;
+            let annotation = Annotation {
+                text,
+                edited: Some(now()),
+                ..known.annotation
+            };
+            asked.history.edit_annotation(number, &annotation).await?;
+            Ok(say(number, "edited", display))
+        }
+        AnnotateCommand::Delete { dataset, number } => {
+            let asked = Asked::open(display, &dataset.dataset).await?;
+            asked.history.delete_annotation(number).await?;
+            Ok(say(number, "deleted", display))
+        }
+        AnnotateCommand::Join {
+            author,
+            dataset,
+            commit,
+            before,
+            after,
+            text,
+        } => {
+            let asked = Asked::open(display, &dataset.dataset).await?;
+            let kind = AnnotationKind::Joined(Joined { before, after });
+            add(
+                &asked,
+                &commit,
+                Query::default(),
+                kind,
+                text,
+                &author,
+                display,
+            )
+            .await
+        }
+        AnnotateCommand::Machine {
+            author,
+            dataset,
+            commit,
+            key,
+            before,
+            after,
+            text,
+        } => {
+            let asked = Asked::open(display, &dataset.dataset).await?;
+            let kind = AnnotationKind::MachineChange(MachineChange { key, before, after });
+            add(
+                &asked,
+                &commit,
+                Query::default(),
+                kind,
+                text,
+                &author,
+                display,
+            )
+            .await
+        }
+    }
+}
+
+async fn note(note: Note, display: &Display) -> Result<u8, CliError> {
+    let Note {
+        query,
+        author,
+        dataset,
+        commit,
+        text,
+    } = note;
+    let asked = Asked::open(display, &dataset.dataset).await?;
+    // Both are required by the command line.
+    let (commit, text) = (commit.unwrap_or_default(), text.unwrap_or_default());
+    warn_of_unknown(&asked, &query).await?;
+    add(
+        &asked,
+        &commit,
+        query,
+        AnnotationKind::Note,
+        text,
+        &author,
+        display,
+    )
+    .await
+}
+
+async fn add(
+    asked: &Asked,
+    commit: &str,
+    query: Query,
+    kind: AnnotationKind,
+    text: String,
+    author: &Author,
+    display: &Display,
+) -> Result<u8, CliError> {
+    let annotation = Annotation {
+        commit: asked.commit(commit).await?,
+        query,
+        kind,
+        text,
+        author: match &author.author {
+            Some(author) => author.clone(),
+            None => whoami::username().unwrap_or_default(),
+        },
+        created: now(),
+        edited: None,
+    };
+    let number = asked.history.annotate(&annotation).await?;
+    Ok(say(number, "added", display))
+}
+
+fn say(number: u64, what: &str, display: &Display) -> u8 {
+    match display.output {
+        Output::Json => print_json(json!({ "version": 1, "annotation": number })),
+        Output::Text => outln!("note {number} {what}"),
+    }
+    FOUND
+}
+
+/// Milliseconds of Unix time.
+fn now() -> i64 {
+    let now = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
+    i64::try_from(now.as_millis()).unwrap_or(i64::MAX)
+}
