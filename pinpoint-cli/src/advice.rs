@@ -183,6 +183,7 @@ fn on_traces(error: &TraceStoreError) -> Option<String> {
             "--repository DIR and --main REV name the line that is numbered; --dataset NAME keeps another repository apart".into()
         }
         TraceStoreError::NoAnnotation(_) => "`pinpoint annotate list` shows all".into(),
+        TraceStoreError::NoTry { .. } => "`pinpoint traces tries` lists all".into(),
         TraceStoreError::NoShortcut(_) => "`pinpoint traces shortcut NAME…` keeps one".into(),
         _ => return None,
     })

@@ -325,6 +325,9 @@ fn exit_code_of_history(error: &TraceStoreError) -> u8 {
         | TraceStoreError::OtherCommit { .. }
         | TraceStoreError::NotFinite { .. }
         | TraceStoreError::NoShortcut(_)
+        | TraceStoreError::NestedShortcuts(_)
+        | TraceStoreError::NoTry { .. }
+        | TraceStoreError::Evaluate(_)
         | TraceStoreError::Annotation(_)
         | TraceStoreError::NoAnnotation(_)
         | TraceStoreError::Database(StoreError::Address { .. }) => WRONG_INPUT,

@@ -1,7 +1,9 @@
 //! Errors of a history.
 
 use pinpoint_store::StoreError;
-use pinpoint_traces::{AnnotationError, CommitError, CommitNumber, Tile};
+use pinpoint_traces::{
+    AnnotationError, CommitError, CommitNumber, EvaluateError, FrameError, Tile,
+};
 
 /// An error of a [`TraceStore`](super::TraceStore). Nothing was written, unless the database lost
 /// its connection just then; the same operation may be done again.
@@ -81,6 +83,25 @@ pub enum TraceStoreError {
     /// The shortcut does not exist.
     #[error("there is no shortcut {0}")]
     NoShortcut(String),
+    /// Shortcuts hold formulas with shortcuts, and so on.
+    #[error(
+        "shortcuts in formulas of shortcuts are nested more than {0} deep; name the traces instead"
+    )]
+    NestedShortcuts(usize),
+    /// A formula can't be computed with its traces.
+    #[error(transparent)]
+    Evaluate(#[from] EvaluateError),
+    /// Values don't fit into a frame.
+    #[error(transparent)]
+    Frame(#[from] FrameError),
+    /// The store has no file of this change under review.
+    #[error("there is no try {issue}/{patchset}")]
+    NoTry {
+        /// The change.
+        issue: String,
+        /// Its version.
+        patchset: String,
+    },
     /// An annotation can't be kept.
     #[error(transparent)]
     Annotation(#[from] AnnotationError),

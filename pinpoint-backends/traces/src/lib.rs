@@ -88,6 +88,7 @@ mod tile_rows;
 mod tiles;
 mod tries;
 mod value_sources;
+mod values;
 
 pub use annotations::NumberedAnnotation;
 pub use commits::NumberedCommit;
@@ -102,3 +103,4 @@ pub use stream::{TileStream, TraceRow};
 pub use tiles::StoredTile;
 pub use tries::TryFile;
 pub use value_sources::{KnownSource, SourcedValue};
+pub use values::{TraceValues, ValuesAt, ValuesOf};

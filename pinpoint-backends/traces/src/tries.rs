@@ -1,11 +1,16 @@
 //! Tries: values of changes under review, apart from the history.
 
+use std::collections::BTreeMap;
+
 use pinpoint_store::sql::{Access, Value};
-use pinpoint_traces::{Point, Try};
+
+use pinpoint_traces::{
+    CommitNumber, HISTORY, Point, Query, TILE_SIZE, TraceId, Try, TryReport, try_report,
+};
 
 use super::ingest::StoredPoint;
 use super::rows::number;
-use super::{History, KnownSource, TraceStoreError};
+use super::{History, KnownSource, Select, TraceStoreError};
 
 /// The values of one file for a change under review.
 #[derive(Debug, Clone, PartialEq)]
@@ -80,5 +85,64 @@ impl History {
             })
         });
         files.collect()
+    }
+
+    /// The values of a try for the traces of a query; of two of a trace, the later one.
+    ///
+    /// # Errors
+    ///
+    /// [`TraceStoreError::NoTry`]; [`TraceStoreError::NoDataset`]; when the store cannot be read, or
+    /// is damaged.
+    pub async fn try_values(
+        &self,
+        tried: &Try,
+        query: &Query,
+    ) -> Result<BTreeMap<TraceId, f64>, TraceStoreError> {
+        let files = self.try_files(tried).await?;
+        if files.is_empty() {
+            return Err(TraceStoreError::NoTry {
+                issue: tried.issue.clone(),
+                patchset: tried.patchset.clone(),
+            });
+        }
+        let points = files.into_iter().flat_map(|it| it.points);
+        let points = points.filter(|it| query.matches_id(&it.trace));
+        Ok(points.map(|it| (it.trace, it.value)).collect())
+    }
+
+    /// The values of a try beside the last ones of their traces. Reads the newest tiles, as many as
+    /// it takes.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`History::try_values`].
+    pub async fn try_report(
+        &self,
+        tried: &Try,
+        query: &Query,
+    ) -> Result<TryReport, TraceStoreError> {
+        let values = self.try_values(tried, query).await?;
+        let mut histories: BTreeMap<TraceId, Vec<f64>> = BTreeMap::new();
+        for tile in self.tiles().await?.into_iter().rev() {
+            let is_short = |id: &&TraceId| histories.get(*id).map_or(0, Vec::len) < HISTORY;
+            let short: Vec<TraceId> = values.keys().filter(is_short).cloned().collect();
+            if short.is_empty() {
+                break;
+            }
+            let first = CommitNumber(tile.number * TILE_SIZE);
+            let select = Select::Ids(&short);
+            let frame = self.frame(select, first..=tile.last, u64::MAX).await?;
+            for (name, row) in frame.rows() {
+                let Some(id) = name.stored() else { continue };
+                let earlier = row.iter().copied().filter(|it| !it.is_nan());
+                let history = histories.entry(id.clone()).or_default();
+                history.splice(0..0, earlier.collect::<Vec<f64>>());
+            }
+        }
+        let values = values.into_iter();
+        Ok(try_report(values.map(|(id, value)| {
+            let history = histories.remove(&id).unwrap_or_default();
+            (id, history, value)
+        })))
     }
 }

@@ -13,7 +13,7 @@ use serde_json::json;
 
 use super::traces::asked::Asked;
 use super::traces::selection::wrong;
-use super::traces::{tries, warn, warn_of_unknown};
+use super::traces::{warn, warn_of_unknown};
 use crate::arguments::{Display, OutputFormat, Verticals};
 use crate::error::CliError;
 use crate::exit_code::FOUND;
@@ -100,7 +100,7 @@ async fn table(
         return Ok((table, format!("commit {a} (A) over commit {b} (B)")));
     }
     if let Some(tried) = &arguments.tried {
-        let tried_values = tries::tried_values(asked, tried, query).await?;
+        let tried_values = asked.history.try_values(tried, query).await?;
         let ids: Vec<TraceId> = tried_values.keys().cloned().collect();
         let select = Select::Ids(&ids);
         let latest = asked

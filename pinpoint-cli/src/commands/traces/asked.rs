@@ -135,14 +135,4 @@ impl Asked {
         };
         Ok(self.history.annotations(*first..=*last).await?)
     }
-
-    /// The series that go on under another id.
-    pub(crate) async fn joins(&self) -> Result<Vec<(CommitNumber, Joined)>, CliError> {
-        let annotations = self.history.annotations(ALL).await?.into_iter();
-        let joins = annotations.filter_map(|it| match it.annotation.kind {
-            AnnotationKind::Joined(joined) => Some((it.annotation.commit, joined)),
-            _ => None,
-        });
-        Ok(joins.collect())
-    }
 }

@@ -128,10 +128,3 @@ pub(super) async fn source(
     }
     Ok(FOUND)
 }
-
-/// The error for a try that the store does not have.
-pub(super) fn no_try(issue: &str, patchset: &str) -> CliError {
-    CliError::Input(format!(
-        "there is no try {issue}/{patchset}; `pinpoint traces tries` lists all"
-    ))
-}

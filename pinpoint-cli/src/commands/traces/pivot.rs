@@ -1,12 +1,13 @@
 //! `pinpoint traces pivot`: traces folded by some of their keys.
 
+use pinpoint_backends::traces::ValuesOf;
 use pinpoint_traces::{
     Frame, Pivot, PivotOperation, PivotTable, Query, TraceName, UnknownName, frame_to_csv, nearest,
 };
 use serde_json::{Value, json};
 
 use super::asked::Asked;
-use super::selection::{Plan, wrong};
+use super::selection::{self, wrong};
 use super::warn;
 use crate::arguments::{Display, OutputFormat, TracePivot};
 use crate::error::CliError;
@@ -16,10 +17,10 @@ use crate::show::trace_table::{matrix, number};
 
 pub(crate) async fn run(arguments: &TracePivot, display: &Display) -> Result<u8, CliError> {
     let asked = Asked::open(display, &arguments.dataset.dataset).await?;
-    let commits = &arguments.commits;
-    let (plan, node) = Plan::of_query(&asked, &arguments.query, commits.limit).await?;
-    let frame = plan.frame(&asked, &node, commits).await?;
-    warn(&plan.warnings);
+    let of = ValuesOf::Query(&arguments.query);
+    let frame = selection::values(&asked, of, &arguments.commits)
+        .await?
+        .frame;
     let pivot = Pivot {
         group_by: arguments.by.clone(),
         operation: arguments.operation,

@@ -1,10 +1,10 @@
 //! `pinpoint traces query`: values by commit.
 
+use pinpoint_backends::traces::ValuesOf;
 use pinpoint_traces::frame_to_csv;
 
 use super::asked::Asked;
-use super::selection::Plan;
-use super::warn;
+use super::selection;
 use crate::arguments::{Display, OutputFormat, TraceQuery};
 use crate::error::CliError;
 use crate::exit_code::FOUND;
@@ -13,13 +13,12 @@ use crate::show::trace_table::{TraceTable, render};
 
 pub(crate) async fn run(arguments: &TraceQuery, display: &Display) -> Result<u8, CliError> {
     let asked = Asked::open(display, &arguments.dataset.dataset).await?;
-    let limit = arguments.commits.limit;
-    let (plan, node) = match &arguments.formula {
-        Some(formula) => Plan::of_formula(&asked, formula, limit).await?,
-        None => Plan::of_query(&asked, &arguments.query, limit).await?,
+    let of = match &arguments.formula {
+        Some(formula) => ValuesOf::Formula(formula),
+        None => ValuesOf::Query(&arguments.query),
     };
-    let frame = plan.frame(&asked, &node, &arguments.commits).await?;
-    warn(&plan.warnings);
+    let values = selection::values(&asked, of, &arguments.commits).await?;
+    let frame = values.frame;
     let numbers: Vec<_> = frame.columns().iter().collect();
     let commits = asked.commits(&numbers).await?;
     let annotations = asked.annotations(&numbers).await?;
@@ -32,7 +31,7 @@ pub(crate) async fn run(arguments: &TraceQuery, display: &Display) -> Result<u8,
                 frame,
                 commits,
                 annotations,
-                warnings: plan.warnings,
+                warnings: values.unknown.iter().map(ToString::to_string).collect(),
             };
             match output {
                 OutputFormat::Json => print_json(table.document()),
