@@ -20,6 +20,7 @@ mod profile;
 mod results;
 mod samples;
 mod search;
+mod traces;
 
 use pyo3::prelude::*;
 
@@ -47,6 +48,8 @@ mod _pinpoint {
     use crate::profile::{Profile, explain_profiles, parse_profile};
     #[pymodule_export]
     use crate::search::{Bisection, CulpritFinder, Pairwise, pairwise_outcome};
+    #[pymodule_export]
+    use crate::traces::TraceReader;
 
     use pyo3::prelude::*;
 

@@ -4,7 +4,8 @@ Statistics: :func:`compare_performance`, :func:`compare_functional` and
 :func:`compare_pairwise` decide whether samples differ, :func:`compare_many` does
 so for many pairs at once; :func:`mann_whitney_u`, :func:`ks_2samp` and
 :func:`wilcoxon` are the tests behind them. :func:`detect` finds the changes in a history of
-values, :class:`Detector` does so value by value.
+values, :class:`Detector` does so value by value; :class:`Traces` reads the history that
+``pinpoint ingest`` keeps.
 
 :func:`bisect` finds the commit in a git repository, running commands or functions;
 :func:`pairwise` compares two commits in pairs of runs, :func:`culprit` does both.
@@ -118,6 +119,15 @@ if TYPE_CHECKING:
         explain,
         read_profile,
     )
+    from ._traces import (
+        PivotTable,
+        TraceCommit,
+        TraceFrame,
+        Traces,
+        TriedTrace,
+        ValueSource,
+        VerticalTable,
+    )
 
 __all__ = [
     "Alarm",
@@ -167,6 +177,7 @@ __all__ = [
     "Patch",
     "PerformanceComparison",
     "PinpointError",
+    "PivotTable",
     "Posterior",
     "Profile",
     "Progress",
@@ -176,7 +187,13 @@ __all__ = [
     "SeriesChange",
     "Span",
     "Swarming",
+    "TraceCommit",
+    "TraceFrame",
+    "Traces",
+    "TriedTrace",
     "Unavailable",
+    "ValueSource",
+    "VerticalTable",
     "WilcoxonResult",
     "__version__",
     "bisect",
@@ -225,6 +242,13 @@ _LATER = {
     "PartChange": "_profile",
     "explain": "_profile",
     "read_profile": "_profile",
+    "PivotTable": "_traces",
+    "TraceCommit": "_traces",
+    "TraceFrame": "_traces",
+    "Traces": "_traces",
+    "TriedTrace": "_traces",
+    "ValueSource": "_traces",
+    "VerticalTable": "_traces",
 }
 
 

@@ -35,6 +35,7 @@ __all__ = [
     "Pairwise",
     "Profile",
     "Stop",
+    "TraceReader",
     "__version__",
     "combined_commit",
     "compare_functional",
@@ -954,3 +955,53 @@ class BotConfigs:
         """The benchmarks, by name."""
     def target(self, bot: str, benchmark: str) -> str:
         """The build target of a benchmark on a bot; otherwise KeyError."""
+
+@final
+class TraceReader:
+    """Reads the history of values; see ``_traces.py``."""
+
+    def __new__(cls, state_dir: _StrPath, dataset: str) -> TraceReader: ...
+    def values(
+        self,
+        query: str,
+        formula: str | None,
+        commits: tuple[int, int] | None,
+        last: int | None,
+        limit: int,
+    ) -> tuple[list[str], npt.NDArray[np.int64], npt.NDArray[np.float64], list[str]]:
+        """Names, commits, values of shape (names, commits), and warnings."""
+
+    def survey(self, query: str) -> str:
+        """The number of traces, and their keys and values with counts, as JSON."""
+
+    def commits(self) -> str:
+        """The known commits, as JSON."""
+
+    def annotations(self) -> str:
+        """The annotations with their numbers, as JSON."""
+
+    def source(self, trace: str, commit: int) -> str:
+        """The file and the links of a value, as JSON; null without a value."""
+
+    def pivot(
+        self, query: str, by: list[str], operation: str, last: int, limit: int
+    ) -> str:
+        """Traces folded by keys, as JSON."""
+
+    def verticals(
+        self,
+        query: str,
+        row: str,
+        sides: tuple[str, str, str] | None,
+        between: tuple[int, int] | None,
+        tried: tuple[str, str] | None,
+        at: int | None,
+        limit: int,
+    ) -> str:
+        """Ratios, as JSON."""
+
+    def tries(self) -> str:
+        """The tries, as JSON."""
+
+    def tried(self, issue: str, patchset: str, query: str) -> str:
+        """A try beside the history, as JSON."""
