@@ -57,7 +57,7 @@ pub(super) fn by_chance(alert: &Alert, values: u64) -> Option<f64> {
 mod tests {
     use super::super::alert::AlertId;
     use super::super::change::step;
-    use super::super::event::{Event, What};
+    use super::super::event::{Event, EventKind};
     use super::super::regression::Label;
     use super::*;
 
@@ -72,7 +72,7 @@ mod tests {
             query: "".parse().unwrap(),
             value: String::new(),
         };
-        let mut apply = |at, what| state.apply(&Event::new(at, "x", what)).unwrap();
+        let mut apply = |at, kind| state.apply(&Event::new(at, "x", kind)).unwrap();
         for (at, commit, of) in [
             (days(70), 5, 1),
             (days(71), 15, 1),
@@ -82,14 +82,14 @@ mod tests {
             let change = step(",a=b,", commit - 1, commit, 1.0, 2.0);
             apply(
                 at,
-                What::Detected {
+                EventKind::Detected {
                     label: label(of),
                     change,
                 },
             );
             apply(
                 at,
-                What::Tested {
+                EventKind::Tested {
                     alert: AlertId(of),
                     values: 2000,
                 },
@@ -101,7 +101,7 @@ mod tests {
         };
         apply(
             days(99),
-            What::MadeByHand {
+            EventKind::MadeByHand {
                 label: Some(label(1)),
                 change,
             },

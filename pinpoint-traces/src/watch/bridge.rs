@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::alert::{Alert, AlertAction, AlertId, Algo};
 use super::change::RegressionId;
-use super::event::What;
+use super::event::EventKind;
 use super::group::{Group, GroupName};
 use super::job::{BisectionJob, NotBisected, bisection_job};
 use super::regression::Regression;
@@ -38,7 +38,7 @@ impl Default for PlanOptions {
 
 /// The time, as [`plan`] is told it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Moment {
+pub struct PlanTime {
     /// Now, in milliseconds of Unix time.
     pub now: i64,
     /// When values were ingested and detectors run last: a group whose newest member was found
@@ -60,8 +60,8 @@ pub struct PlannedAction {
 impl PlannedAction {
     /// The event to store **before** the job is started or anybody is told. After a crash,
     /// [`WatchState::pending_jobs`] has the job again, under the same name.
-    pub fn into_event(self) -> What {
-        What::ActedOn {
+    pub fn into_event(self) -> EventKind {
+        EventKind::ActedOn {
             group: self.group,
             job: self.job,
             not_bisected: self.not_bisected,
@@ -92,7 +92,7 @@ pub enum PlanFault {
     Template(#[from] TemplateError),
 }
 
-/// Plans what to do with the groups that are due: pure, so that the same state and moment give the
+/// Plans what to do with the groups that are due: pure, so that the same state and time give the
 /// same plan.
 ///
 /// A group is due when it is not acted on, its alert is active and asks for an action, it has
@@ -104,7 +104,7 @@ pub enum PlanFault {
 /// # Cost
 ///
 /// That of [`WatchState::groups`].
-pub fn plan(state: &WatchState, alerts: &[Alert], moment: Moment, options: &PlanOptions) -> Plan {
+pub fn plan(state: &WatchState, alerts: &[Alert], time: PlanTime, options: &PlanOptions) -> Plan {
     let by_id: BTreeMap<AlertId, &Alert> = alerts.iter().map(|it| (it.id, it)).collect();
     let mut searched = searched(state);
     let mut candidates = Vec::new();
@@ -113,7 +113,7 @@ pub fn plan(state: &WatchState, alerts: &[Alert], moment: Moment, options: &Plan
         let Some(alert) = by_id.get(&group.alert) else {
             continue;
         };
-        if !is_due(state, &group, alert, moment, options) {
+        if !is_due(state, &group, alert, time, options) {
             continue;
         }
         if alert.action == AlertAction::Bisect {
@@ -141,7 +141,7 @@ pub fn plan(state: &WatchState, alerts: &[Alert], moment: Moment, options: &Plan
         };
         by_urgency.then_with(|| a.name.cmp(&b.name))
     });
-    let mut left = jobs_left(moment.now, &state.job_times(), options.max_jobs);
+    let mut left = jobs_left(time.now, &state.job_times(), options.max_jobs);
     let mut told = std::mem::take(&mut plan.actions);
     for (group, alert, _) in in_order {
         match choice(state, &group, &searched) {
@@ -204,14 +204,14 @@ fn is_due(
     state: &WatchState,
     group: &Group,
     alert: &Alert,
-    moment: Moment,
+    time: PlanTime,
     options: &PlanOptions,
 ) -> bool {
     let seen = |it: &Regression| it.alerts.get(&alert.id).map(|seen| seen.at);
     let newest = members(state, group).filter_map(seen).max();
     let is_quiet = newest.is_some_and(|newest| {
-        moment.now.saturating_sub(newest) >= options.quiet_time
-            || moment.last_ingest.is_some_and(|ingest| ingest > newest)
+        time.now.saturating_sub(newest) >= options.quiet_time
+            || time.last_ingest.is_some_and(|ingest| ingest > newest)
     });
     let open = members(state, group).filter(|it| it.is_open()).count();
     let needed = match alert.algo {

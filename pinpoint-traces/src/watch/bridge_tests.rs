@@ -3,9 +3,9 @@
 use pinpoint_core::Direction;
 
 use super::alert::{Alert, AlertId};
-use super::bridge::{Moment, Plan, PlanFault, PlanOptions, plan};
+use super::bridge::{Plan, PlanFault, PlanOptions, PlanTime, plan};
 use super::change::step;
-use super::event::{Event, What};
+use super::event::{Event, EventKind};
 use super::job::NotBisected;
 use super::outcome::BisectionOutcome;
 use super::range::range;
@@ -41,14 +41,18 @@ fn state(steps: &[(&str, &str, (u32, u32), f64)]) -> WatchState {
         let change = step(trace, *previous, *commit, 100.0, *after);
         let label = label(1, benchmark);
         state
-            .apply(&Event::new(0, "rank", What::Detected { label, change }))
+            .apply(&Event::new(
+                0,
+                "rank",
+                EventKind::Detected { label, change },
+            ))
             .unwrap();
     }
     state
 }
 
-fn at(now: i64) -> Moment {
-    Moment {
+fn at(now: i64) -> PlanTime {
+    PlanTime {
         now,
         last_ingest: None,
     }
@@ -107,11 +111,11 @@ fn a_group_that_is_due_is_bisected_for_its_largest_regression() {
         hash: "abc".into(),
         probability: Some(0.98),
     };
-    let what = What::Bisected {
+    let kind = EventKind::Bisected {
         group: job.name.clone(),
         outcome,
     };
-    state.apply(&Event::new(99, "bisect", what)).unwrap();
+    state.apply(&Event::new(99, "bisect", kind)).unwrap();
     assert_eq!(state.pending_jobs().count(), 0);
     assert_eq!(state.culprits()[&CommitNumber(13)], [&job.name]);
     for regression in state.regressions.values() {
@@ -126,13 +130,13 @@ fn a_group_that_is_due_is_bisected_for_its_largest_regression() {
 #[test]
 fn the_next_ingest_ends_the_quiet_time() {
     let state = state(&[(UP, "b", (10, 11), 50.0)]);
-    let moment = |last_ingest| Moment {
+    let time = |last_ingest| PlanTime {
         now: 1,
         last_ingest: Some(last_ingest),
     };
     let due = |last_ingest| {
         let options = PlanOptions::default();
-        plan(&state, &[alert(1, "")], moment(last_ingest), &options)
+        plan(&state, &[alert(1, "")], time(last_ingest), &options)
             .actions
             .len()
     };
@@ -179,7 +183,11 @@ fn changes_of_a_machine_are_told_and_not_bisected() {
     let label = label(1, "b");
     let mut state = WatchState::default();
     state
-        .apply(&Event::new(0, "rank", What::Detected { label, change }))
+        .apply(&Event::new(
+            0,
+            "rank",
+            EventKind::Detected { label, change },
+        ))
         .unwrap();
     let found = plan(&state, &[alert(1, "")], at(DAY), &PlanOptions::default());
     assert_eq!(found.actions[0].job, None);
@@ -205,7 +213,11 @@ fn one_regression_of_two_alerts_is_searched_for_once() {
     let regression = state.regressions.keys().next().unwrap().clone();
     let label = label(2, "b");
     state
-        .apply(&Event::new(0, "rank", What::Labeled { regression, label }))
+        .apply(&Event::new(
+            0,
+            "rank",
+            EventKind::Labeled { regression, label },
+        ))
         .unwrap();
     assert_eq!(state.groups().len(), 2);
     let alerts = [alert(1, ""), alert(2, "")];

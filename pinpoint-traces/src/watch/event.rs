@@ -32,17 +32,17 @@ pub struct Event {
     pub by: String,
     /// The event itself.
     #[serde(flatten)]
-    pub what: What,
+    pub kind: EventKind,
 }
 
 impl Event {
     /// An event of a person or program at a time, in milliseconds of Unix time.
-    pub fn new(at: i64, by: impl Into<String>, what: What) -> Self {
+    pub fn new(at: i64, by: impl Into<String>, kind: EventKind) -> Self {
         Self {
             version: EVENT_VERSION,
             at,
             by: by.into(),
-            what,
+            kind,
         }
     }
 
@@ -57,27 +57,27 @@ impl Event {
 
     /// Returns true if it names this regression.
     pub fn names(&self, regression: &RegressionId) -> bool {
-        match &self.what {
-            What::Detected { change, .. } | What::MadeByHand { change, .. } => {
+        match &self.kind {
+            EventKind::Detected { change, .. } | EventKind::MadeByHand { change, .. } => {
                 change.id() == *regression
             }
-            What::Labeled { regression: id, .. }
-            | What::Firm { regression: id }
-            | What::Retracted { regression: id, .. }
-            | What::Stands { regression: id, .. }
-            | What::Triaged { regression: id, .. }
-            | What::Moved { regression: id, .. }
-            | What::TakenBack { regression: id, .. } => id == regression,
-            What::Split { regressions, .. } | What::Joined { regressions, .. } => {
+            EventKind::Labeled { regression: id, .. }
+            | EventKind::Firm { regression: id }
+            | EventKind::Retracted { regression: id, .. }
+            | EventKind::Stands { regression: id, .. }
+            | EventKind::Triaged { regression: id, .. }
+            | EventKind::Moved { regression: id, .. }
+            | EventKind::TakenBack { regression: id, .. } => id == regression,
+            EventKind::Split { regressions, .. } | EventKind::Joined { regressions, .. } => {
                 regressions.contains(regression)
             }
-            What::ActedOn { group, .. } => group.members.contains(regression),
-            What::Clustered { .. }
-            | What::Tested { .. }
-            | What::WentQuiet(_)
-            | What::Resumed { .. }
-            | What::FingerprintTriaged { .. }
-            | What::Bisected { .. } => false,
+            EventKind::ActedOn { group, .. } => group.members.contains(regression),
+            EventKind::Clustered { .. }
+            | EventKind::Tested { .. }
+            | EventKind::WentQuiet(_)
+            | EventKind::Resumed { .. }
+            | EventKind::FingerprintTriaged { .. }
+            | EventKind::Bisected { .. } => false,
         }
     }
 }
@@ -90,7 +90,7 @@ impl Event {
     reason = "most events of a run are of the largest kind"
 )]
 #[non_exhaustive]
-pub enum What {
+pub enum EventKind {
     /// A detector found a change.
     Detected {
         /// The alert that sees it.

@@ -12,7 +12,7 @@
 //! | what is the state now? | [`Event`]s, in order, through [`WatchState::apply`] |
 //! | which regressions may have one cause? | [`WatchState::groups`] |
 //! | what is to be done? | [`plan`], then [`PlannedAction::into_event`]; which bisections are to be started or followed: [`WatchState::pending_jobs`] |
-//! | what did a bisection say? | [`What::Bisected`] |
+//! | what did a bisection say? | [`EventKind::Bisected`] |
 //! | how many of the alarms are chance? | [`alarm_count`]; before it is stored: [`try_alert`] |
 //!
 //! The deeds of people (triage, moving, splitting, joining, taking back, making by hand) are events like
@@ -62,10 +62,10 @@ pub use alert::{
     DEFAULT_INTERESTING,
 };
 pub use alert_error::AlertError;
-pub use bridge::{Moment, Plan, PlanFault, PlanOptions, PlannedAction, jobs_left, plan};
+pub use bridge::{Plan, PlanFault, PlanOptions, PlanTime, PlannedAction, jobs_left, plan};
 pub use by_hand::{ByHandError, change_by_hand};
 pub use change::{Change, Place, RegressionId};
-pub use event::{EVENT_VERSION, Event, What};
+pub use event::{EVENT_VERSION, Event, EventKind};
 pub use floor::{Floor, FloorOverride};
 pub use group::{Acted, Group, GroupName, groups_of_ranges};
 pub use job::{BisectionJob, NotBisected};

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::event::What;
+use super::event::EventKind;
 use super::state::WatchState;
 use crate::commit::CommitNumber;
 use crate::frame::Frame;
@@ -168,15 +168,15 @@ pub fn quiet_events(
     state: &WatchState,
     found: &[QuietTrace],
     has_values: impl Fn(&TraceId) -> bool,
-) -> Vec<What> {
+) -> Vec<EventKind> {
     let fresh = found
         .iter()
         .filter(|it| state.quiet.get(&it.trace) != Some(it));
-    let went = fresh.map(|it| What::WentQuiet(it.clone()));
+    let went = fresh.map(|it| EventKind::WentQuiet(it.clone()));
     let is_found = |trace: &TraceId| found.iter().any(|it| it.trace == *trace);
     let known = state.quiet.keys();
     let resumed = known.filter(|trace| !is_found(trace) && has_values(trace));
-    went.chain(resumed.map(|trace| What::Resumed {
+    went.chain(resumed.map(|trace| EventKind::Resumed {
         trace: trace.clone(),
     }))
     .collect()
@@ -256,14 +256,14 @@ mod tests {
         let found = quiet_traces(&list, CommitNumber(20));
         let mut state = WatchState::default();
         let events = quiet_events(&state, &found, |_| true);
-        assert_eq!(events, [What::WentQuiet(found[0].clone())]);
+        assert_eq!(events, [EventKind::WentQuiet(found[0].clone())]);
         state.quiet.insert(found[0].trace.clone(), found[0].clone());
         assert!(quiet_events(&state, &found, |_| true).is_empty());
         assert!(quiet_events(&state, &[], |_| false).is_empty());
         let trace = found[0].trace.clone();
         assert_eq!(
             quiet_events(&state, &[], |_| true),
-            [What::Resumed { trace }]
+            [EventKind::Resumed { trace }]
         );
     }
 }

@@ -7,7 +7,7 @@ use pinpoint_compare::steps::{Shape, StepError};
 use super::alert::{Alert, AlertId, Algo};
 use super::clusters::by_clusters;
 use super::detect::{FoundChange, Series, by_conformal, by_rank};
-use super::event::What;
+use super::event::EventKind;
 use super::known::Known;
 use super::regression::{Label, Regression, Seen};
 use super::standing::standing;
@@ -67,7 +67,7 @@ pub struct CommitFacts {
 ///
 /// About 3 µs for each value of the traces with new values, once for each rate; for windows and
 /// clusters, that of their statistics.
-pub fn run_alerts(state: &WatchState, input: RunInput<'_>) -> Result<Vec<What>, RunError> {
+pub fn run_alerts(state: &WatchState, input: RunInput<'_>) -> Result<Vec<EventKind>, RunError> {
     let rows: BTreeMap<&TraceId, &[f64]> = (input.frame.rows())
         .filter_map(|(name, row)| Some((name.stored()?, row)))
         .collect();
@@ -117,7 +117,7 @@ struct Run<'a> {
     known: Known,
     /// The changes of traces by detector and rate, which several alerts may ask for.
     found: BTreeMap<(&'a TraceId, Algo, u64), Vec<FoundChange>>,
-    events: Vec<What>,
+    events: Vec<EventKind>,
 }
 
 impl<'a> Run<'a> {
@@ -155,7 +155,7 @@ impl<'a> Run<'a> {
             .map(|(_, count)| count)
             .sum();
         if values > 0 {
-            self.events.push(What::Tested {
+            self.events.push(EventKind::Tested {
                 alert: alert.id,
                 values,
             });
@@ -217,7 +217,7 @@ impl<'a> Run<'a> {
                 cluster.time = facts.time;
             }
             let tile = commit.tile();
-            self.events.push(What::Clustered {
+            self.events.push(EventKind::Clustered {
                 alert: alert.id,
                 query: query.clone(),
                 first: tile.first(),
@@ -272,7 +272,7 @@ impl<'a> Run<'a> {
                         see(regression, &label);
                     }
                     let regression = id.clone();
-                    self.events.push(What::Labeled { regression, label });
+                    self.events.push(EventKind::Labeled { regression, label });
                 }
                 _ => {}
             }
@@ -285,13 +285,13 @@ impl<'a> Run<'a> {
             }
             if change.is_firm && !regression.change.is_firm {
                 regression.change.is_firm = true;
-                self.events.push(What::Firm {
+                self.events.push(EventKind::Firm {
                     regression: id.clone(),
                 });
             }
             if let (Some(back_at), None) = (found.back_at, regression.back_at) {
                 regression.went_back(back_at);
-                self.events.push(What::Retracted {
+                self.events.push(EventKind::Retracted {
                     regression: id,
                     back_at,
                 });
@@ -312,7 +312,7 @@ impl<'a> Run<'a> {
         let mut regression = Regression::new(change.clone());
         see(&mut regression, &label);
         self.known.add(regression);
-        self.events.push(What::Detected { label, change });
+        self.events.push(EventKind::Detected { label, change });
     }
 
     /// Tells how the regressions of traces with new values stand, where that changed.
@@ -332,7 +332,7 @@ impl<'a> Run<'a> {
                 let now = standing(change.before, change.after, &since);
                 if let Some(now) = now.filter(|it| regression.now != Some(*it)) {
                     let regression = regression.id.clone();
-                    self.events.push(What::Stands { regression, now });
+                    self.events.push(EventKind::Stands { regression, now });
                 }
             }
         }

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use super::alert::{Alert, AlertId};
 use super::detect::noise;
-use super::event::{Event, What};
+use super::event::{Event, EventKind};
 use super::range::range;
 use super::run::{RunInput, run_alerts};
 use super::standing::Standing;
@@ -66,7 +66,7 @@ fn run(
     frame: &Frame,
     ingested: &[(TraceId, CommitNumber)],
     annotations: &[Annotation],
-) -> Vec<What> {
+) -> Vec<EventKind> {
     let commits = BTreeMap::new();
     let input = RunInput {
         alerts,
@@ -89,26 +89,26 @@ fn apply(state: &mut WatchState, at: i64, events: &[Event]) {
     }
 }
 
-fn applied(state: &mut WatchState, at: i64, whats: Vec<What>) {
-    let events: Vec<Event> = whats
+fn applied(state: &mut WatchState, at: i64, kinds: Vec<EventKind>) {
+    let events: Vec<Event> = kinds
         .into_iter()
         .map(|it| Event::new(at, "detector", it))
         .collect();
     apply(state, at, &events);
 }
 
-fn kinds(whats: &[What]) -> Vec<&'static str> {
-    let kind = |what: &What| match what {
-        What::Detected { .. } => "detected",
-        What::Labeled { .. } => "labeled",
-        What::Firm { .. } => "firm",
-        What::Retracted { .. } => "retracted",
-        What::Stands { .. } => "stands",
-        What::Tested { .. } => "tested",
-        What::Clustered { .. } => "clustered",
+fn names(kinds: &[EventKind]) -> Vec<&'static str> {
+    let kind = |kind: &EventKind| match kind {
+        EventKind::Detected { .. } => "detected",
+        EventKind::Labeled { .. } => "labeled",
+        EventKind::Firm { .. } => "firm",
+        EventKind::Retracted { .. } => "retracted",
+        EventKind::Stands { .. } => "stands",
+        EventKind::Tested { .. } => "tested",
+        EventKind::Clustered { .. } => "clustered",
         _ => "other",
     };
-    whats.iter().map(kind).collect()
+    kinds.iter().map(kind).collect()
 }
 
 #[test]
@@ -137,8 +137,8 @@ fn values_commit_by_commit_give_what_all_at_once_give() {
                 commit..commit + 1
             },
         );
-        let whats = run(&one_by_one, &alerts, &frame(&cut), &ingested, &[]);
-        applied(&mut one_by_one, 0, whats);
+        let kinds = run(&one_by_one, &alerts, &frame(&cut), &ingested, &[]);
+        applied(&mut one_by_one, 0, kinds);
     }
     assert_eq!(at_once.regressions, one_by_one.regressions);
     assert_eq!(at_once.tested, one_by_one.tested);
@@ -146,7 +146,7 @@ fn values_commit_by_commit_give_what_all_at_once_give() {
     assert!(!at_once.regressions.is_empty());
     // A run over the same values has no news.
     let again = run(&at_once, &alerts, &whole, &fresh(&[A, B], 0..100), &[]);
-    assert_eq!(kinds(&again), ["tested"]);
+    assert_eq!(names(&again), ["tested"]);
 }
 
 #[test]
@@ -168,8 +168,8 @@ fn one_change_is_one_regression_of_many_alerts() {
         ),
     ];
     let mut state = WatchState::default();
-    let whats = run(&state, &alerts, &whole, &fresh(&[A], 0..100), &[]);
-    applied(&mut state, 7, whats);
+    let kinds = run(&state, &alerts, &whole, &fresh(&[A], 0..100), &[]);
+    applied(&mut state, 7, kinds);
     assert_eq!(state.regressions.len(), 1);
     let regression = state.regressions.values().next().unwrap();
     let seen: Vec<i64> = regression.alerts.keys().map(|it| it.0).collect();
@@ -190,16 +190,16 @@ fn only_queries_that_new_values_match_are_run() {
         (B, values(100, &[(60, 3.0)])),
     ]);
     let alerts = [alert(1, r#", "group_by": "config""#)];
-    let whats = run(
+    let kinds = run(
         &WatchState::default(),
         &alerts,
         &whole,
         &fresh(&[B], 0..100),
         &[],
     );
-    assert_eq!(kinds(&whats), ["detected", "tested", "stands"]);
-    let What::Detected { label, change } = &whats[0] else {
-        panic!("{whats:?}");
+    assert_eq!(names(&kinds), ["detected", "tested", "stands"]);
+    let EventKind::Detected { label, change } = &kinds[0] else {
+        panic!("{kinds:?}");
     };
     assert_eq!(
         (change.trace.as_str(), label.query.to_string()),
@@ -209,12 +209,12 @@ fn only_queries_that_new_values_match_are_run() {
     // A trace that a screen left out was tested, too.
     let screened = frame(&[(B, values(100, &[(60, 3.0)]))]);
     let state = WatchState::default();
-    let whats = run(&state, &alerts, &screened, &fresh(&[A, B], 0..100), &[]);
-    let tested = What::Tested {
+    let kinds = run(&state, &alerts, &screened, &fresh(&[A, B], 0..100), &[]);
+    let tested = EventKind::Tested {
         alert: AlertId(1),
         values: 200,
     };
-    assert!(whats.contains(&tested), "{whats:?}");
+    assert!(kinds.contains(&tested), "{kinds:?}");
     // Old news is not told: it showed before the new value.
     let late = run(
         &WatchState::default(),
@@ -223,7 +223,7 @@ fn only_queries_that_new_values_match_are_run() {
         &fresh(&[B], 99..100),
         &[],
     );
-    assert_eq!(kinds(&late), ["tested"]);
+    assert_eq!(names(&late), ["tested"]);
 }
 
 #[test]
@@ -235,8 +235,8 @@ fn what_people_did_survives_the_next_run() {
     let alerts = [alert(1, "")];
     let ingested = fresh(&[A, B], 0..100);
     let mut state = WatchState::default();
-    let whats = run(&state, &alerts, &whole, &ingested, &[]);
-    applied(&mut state, 1, whats);
+    let kinds = run(&state, &alerts, &whole, &ingested, &[]);
+    applied(&mut state, 1, kinds);
     let of = |state: &WatchState, trace: &str| {
         let mut all = state.regressions.values();
         all.find(|it| it.change.trace.as_str() == trace)
@@ -244,24 +244,24 @@ fn what_people_did_survives_the_next_run() {
             .clone()
     };
     let (a, b) = (of(&state, A).id, of(&state, B).id);
-    let moved = What::Moved {
+    let moved = EventKind::Moved {
         regression: a.clone(),
         range: range(70, 71),
     };
-    let triaged = What::Triaged {
+    let triaged = EventKind::Triaged {
         regression: a.clone(),
         triage: Triage::Bug,
         message: "mine".into(),
     };
-    let taken_back = What::TakenBack {
+    let taken_back = EventKind::TakenBack {
         regression: b,
         message: "noise".into(),
     };
-    for what in [moved, triaged, taken_back] {
-        state.apply(&Event::new(2, "ann", what)).unwrap();
+    for kind in [moved, triaged, taken_back] {
+        state.apply(&Event::new(2, "ann", kind)).unwrap();
     }
-    let whats = run(&state, &alerts, &whole, &ingested, &[]);
-    assert_eq!(kinds(&whats), ["tested"]);
+    let kinds = run(&state, &alerts, &whole, &ingested, &[]);
+    assert_eq!(names(&kinds), ["tested"]);
     // The history begins later, so that the detector places the change elsewhere.
     let rows = [A, B].map(|id| {
         let mut row = values(100, &[(60, 3.0)]);
@@ -269,8 +269,8 @@ fn what_people_did_survives_the_next_run() {
         row[59] += 2.9;
         (id, row)
     });
-    let whats = run(&state, &alerts, &frame(&rows), &ingested, &[]);
-    assert_eq!(kinds(&whats), ["tested"], "{whats:?}");
+    let kinds = run(&state, &alerts, &frame(&rows), &ingested, &[]);
+    assert_eq!(names(&kinds), ["tested"], "{kinds:?}");
     let a = of(&state, A);
     assert_eq!((a.range, a.message.as_str()), (range(70, 71), "mine"));
     assert_eq!(a.triaged_by.as_deref(), Some("ann"));
@@ -281,8 +281,8 @@ fn spikes_are_retracted_and_fixes_are_seen() {
     let alerts = [alert(1, "")];
     let mut state = WatchState::default();
     let spike = frame(&[(A, values(140, &[(80, 5.0), (92, 0.0)]))]);
-    let whats = run(&state, &alerts, &spike, &fresh(&[A], 0..140), &[]);
-    applied(&mut state, 0, whats);
+    let kinds = run(&state, &alerts, &spike, &fresh(&[A], 0..140), &[]);
+    applied(&mut state, 0, kinds);
     let regression = state
         .regressions
         .values()
@@ -297,8 +297,8 @@ fn spikes_are_retracted_and_fixes_are_seen() {
     );
     let mut state = WatchState::default();
     let fixed = frame(&[(A, values(160, &[(60, 3.0), (120, 0.0)]))]);
-    let whats = run(&state, &alerts, &fixed, &fresh(&[A], 0..160), &[]);
-    applied(&mut state, 0, whats);
+    let kinds = run(&state, &alerts, &fixed, &fresh(&[A], 0..160), &[]);
+    applied(&mut state, 0, kinds);
     assert_eq!(state.regressions.len(), 2);
     let regression = state
         .regressions
@@ -328,17 +328,17 @@ fn a_change_of_the_machine_is_said() {
         created: 0,
         edited: None,
     };
-    let whats = run(
+    let kinds = run(
         &WatchState::default(),
         &[alert(1, "")],
         &whole,
         &fresh(&[A, B], 0..100),
         &[annotation],
     );
-    let machines: Vec<bool> = whats
+    let machines: Vec<bool> = kinds
         .iter()
         .filter_map(|it| match it {
-            What::Detected { change, .. } => Some(change.machine.is_some()),
+            EventKind::Detected { change, .. } => Some(change.machine.is_some()),
             _ => None,
         })
         .collect();
@@ -372,8 +372,8 @@ fn clusters_become_fingerprints_and_regressions() {
             .iter()
             .map(|(id, row)| (*id, row[..until].to_vec()))
             .collect();
-        let whats = run(&state, &alerts, &frame(&cut), &fresh(&ids, end), &[]);
-        applied(&mut state, 0, whats);
+        let kinds = run(&state, &alerts, &frame(&cut), &fresh(&ids, end), &[]);
+        applied(&mut state, 0, kinds);
     }
     let stored = &state.fingerprints[&AlertId(1)][""];
     assert_eq!(stored.len(), 1, "{stored:?}");
@@ -384,7 +384,7 @@ fn clusters_become_fingerprints_and_regressions() {
         .map(|it| it.range.commit().0)
         .collect();
     assert_eq!(places.len(), 4, "{places:?}");
-    let triaged = What::FingerprintTriaged {
+    let triaged = EventKind::FingerprintTriaged {
         alert: AlertId(1),
         query: "".parse().unwrap(),
         fingerprint: stored[0].id,
@@ -417,17 +417,17 @@ proptest! {
         for end in ends.into_iter().chain([150]) {
             let part = frame(&[(A, row[..end].to_vec())]);
             let ingested = fresh(&[A], start..end as u32);
-            let whats = run(&state, &alerts, &part, &ingested, &[]);
-            applied(&mut state, 0, whats);
+            let kinds = run(&state, &alerts, &part, &ingested, &[]);
+            applied(&mut state, 0, kinds);
             start = end as u32;
         }
         let whole = frame(&[(A, row)]);
         let all = fresh(&[A], 0..150);
         let mut at_once = WatchState::default();
-        let whats = run(&at_once, &alerts, &whole, &all, &[]);
-        applied(&mut at_once, 0, whats);
+        let kinds = run(&at_once, &alerts, &whole, &all, &[]);
+        applied(&mut at_once, 0, kinds);
         prop_assert_eq!(&state.regressions, &at_once.regressions);
         let again = run(&state, &alerts, &whole, &all, &[]);
-        prop_assert_eq!(kinds(&again), ["tested"]);
+        prop_assert_eq!(names(&again), ["tested"]);
     }
 }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::alarm_count::DAYS_KEPT;
 use super::alert::AlertId;
 use super::change::{Change, RegressionId};
-use super::event::{EVENT_VERSION, Event, What};
+use super::event::{EVENT_VERSION, Event, EventKind};
 use super::group::{Acted, Group, GroupName, open_groups};
 use super::job::BisectionJob;
 use super::quiet::QuietTrace;
@@ -29,7 +29,7 @@ pub(super) const DAY: i64 = 86_400_000;
 /// The same events give the same state. It is stored to save time alone: the log has everything.
 ///
 /// ```
-/// use pinpoint_traces::watch::{Event, WatchState, What};
+/// use pinpoint_traces::watch::{Event, EventKind, WatchState};
 ///
 /// let text = r#"{"version": 1, "at": 5, "by": "ann", "event": "taken_back", "regression": "r0"}"#;
 /// let event: Event = serde_json::from_str(text).unwrap();
@@ -108,21 +108,21 @@ impl WatchState {
             return Err(WatchError::Version(event.version));
         }
         let at = event.at;
-        match &event.what {
-            What::Detected { label, change } => self.found(change, Some(label), at),
-            What::MadeByHand { label, change } => {
+        match &event.kind {
+            EventKind::Detected { label, change } => self.found(change, Some(label), at),
+            EventKind::MadeByHand { label, change } => {
                 self.found(change, label.as_ref(), at);
                 let regression = self.regression(&change.id())?;
                 // Of one that went back or was taken back, a person thinks otherwise.
                 (regression.back_at, regression.is_taken_back) = (None, false);
                 regression.is_by_hand = true;
             }
-            What::Labeled { regression, label } => {
+            EventKind::Labeled { regression, label } => {
                 self.regression(regression)?;
                 self.label(regression, label, at);
             }
-            What::Firm { regression } => self.regression(regression)?.change.is_firm = true,
-            What::Retracted {
+            EventKind::Firm { regression } => self.regression(regression)?.change.is_firm = true,
+            EventKind::Retracted {
                 regression,
                 back_at,
             } => {
@@ -131,8 +131,8 @@ impl WatchState {
                     regression.went_back(*back_at);
                 }
             }
-            What::Stands { regression, now } => self.regression(regression)?.now = Some(*now),
-            What::Triaged {
+            EventKind::Stands { regression, now } => self.regression(regression)?.now = Some(*now),
+            EventKind::Triaged {
                 regression,
                 triage,
                 message,
@@ -142,7 +142,7 @@ impl WatchState {
                 regression.message.clone_from(message);
                 regression.triaged_by = Some(event.by.clone());
             }
-            What::Moved { regression, range } => {
+            EventKind::Moved { regression, range } => {
                 let moved = self.regression(regression)?;
                 (moved.range, moved.interval) = (*range, *range);
                 moved.is_moved = true;
@@ -150,7 +150,7 @@ impl WatchState {
                     !group.is_by_hand && !group.explains(*range)
                 });
             }
-            What::TakenBack {
+            EventKind::TakenBack {
                 regression,
                 message,
             } => {
@@ -159,15 +159,15 @@ impl WatchState {
                 regression.message.clone_from(message);
                 regression.triaged_by = Some(event.by.clone());
             }
-            What::Split { alert, regressions } => {
+            EventKind::Split { alert, regressions } => {
                 let members = self.members(*alert, regressions)?;
                 self.put_apart(*alert, members);
             }
-            What::Joined { alert, regressions } => {
+            EventKind::Joined { alert, regressions } => {
                 let members = self.members(*alert, regressions)?;
                 self.join(*alert, members);
             }
-            What::ActedOn {
+            EventKind::ActedOn {
                 group,
                 job,
                 not_bisected,
@@ -179,7 +179,7 @@ impl WatchState {
                 };
                 self.acted_on(group, acted)?;
             }
-            What::Bisected { group, outcome } => {
+            EventKind::Bisected { group, outcome } => {
                 let found = (self.kept_groups.get_mut(group))
                     .ok_or_else(|| WatchError::NoGroup(group.clone()))?;
                 found.outcome = Some(outcome.clone());
@@ -189,7 +189,7 @@ impl WatchState {
                     }
                 }
             }
-            What::Clustered {
+            EventKind::Clustered {
                 alert,
                 query,
                 first,
@@ -201,7 +201,7 @@ impl WatchState {
                 let tile = u64::from(first.0)..u64::from(last.0) + 1;
                 *stored = match_fingerprints(stored, clusters, tile);
             }
-            What::FingerprintTriaged {
+            EventKind::FingerprintTriaged {
                 alert,
                 query,
                 fingerprint,
@@ -215,17 +215,17 @@ impl WatchState {
                 entry.triage = *triage;
                 entry.message.clone_from(message);
             }
-            What::Tested { alert, values } => {
+            EventKind::Tested { alert, values } => {
                 let days = self.tested.entry(*alert).or_default();
                 let day = at.div_euclid(DAY);
                 *days.entry(day).or_default() += values;
                 let newest = days.keys().next_back().copied().unwrap_or(day);
                 days.retain(|it, _| *it > newest - DAYS_KEPT);
             }
-            What::WentQuiet(quiet) => {
+            EventKind::WentQuiet(quiet) => {
                 self.quiet.insert(quiet.trace.clone(), quiet.clone());
             }
-            What::Resumed { trace } => {
+            EventKind::Resumed { trace } => {
                 self.quiet.remove(trace);
             }
         }

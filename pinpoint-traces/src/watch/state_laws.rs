@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use super::alert::AlertId;
 use super::change::{RegressionId, step};
-use super::event::{Event, What};
+use super::event::{Event, EventKind};
 use super::outcome::BisectionOutcome;
 use super::range::{CommitRange, range};
 use super::state::WatchState;
@@ -67,10 +67,10 @@ fn a_step() -> impl Strategy<Value = Step> {
     ]
 }
 
-fn detection(trace: u32, alert: i64, range: CommitRange, rose: bool) -> What {
+fn detection(trace: u32, alert: i64, range: CommitRange, rose: bool) -> EventKind {
     let after = if rose { 2.0 } else { 0.5 };
     let (previous, commit) = (range.previous().0, range.commit().0);
-    What::Detected {
+    EventKind::Detected {
         label: label(alert, if trace < 3 { "x" } else { "y" }),
         change: step(&format!(",t={trace},"), previous, commit, 1.0, after),
     }
@@ -100,7 +100,7 @@ fn of_its_trace(step: Step) -> Step {
 }
 
 /// The event of a step, if the state has what it needs.
-fn event(state: &WatchState, step: Step) -> Option<What> {
+fn event(state: &WatchState, step: Step) -> Option<EventKind> {
     let ids: Vec<&RegressionId> = state.regressions.keys().collect();
     let one = |index: usize| ids.get(index % ids.len().max(1)).map(|it| (*it).clone());
     let all = |list: Vec<usize>| list.into_iter().filter_map(one).collect::<Vec<_>>();
@@ -111,28 +111,28 @@ fn event(state: &WatchState, step: Step) -> Option<What> {
             range,
             rose,
         } => detection(trace, alert, range, rose),
-        Step::Retract(it) => What::Retracted {
+        Step::Retract(it) => EventKind::Retracted {
             regression: one(it)?,
             back_at: CommitNumber(40),
         },
-        Step::Triage(it, triage) => What::Triaged {
+        Step::Triage(it, triage) => EventKind::Triaged {
             regression: one(it)?,
             triage,
             message: format!("{triage:?}"),
         },
-        Step::Move(it, range) => What::Moved {
+        Step::Move(it, range) => EventKind::Moved {
             regression: one(it)?,
             range,
         },
-        Step::TakeBack(it) => What::TakenBack {
+        Step::TakeBack(it) => EventKind::TakenBack {
             regression: one(it)?,
             message: "no".into(),
         },
-        Step::Split(alert, list) => What::Split {
+        Step::Split(alert, list) => EventKind::Split {
             alert: AlertId(alert),
             regressions: all(list),
         },
-        Step::Join(alert, list) => What::Joined {
+        Step::Join(alert, list) => EventKind::Joined {
             alert: AlertId(alert),
             regressions: all(list),
         },
@@ -155,7 +155,7 @@ fn event(state: &WatchState, step: Step) -> Option<What> {
                     probability: Some(0.5),
                 },
             };
-            What::Bisected { group, outcome }
+            EventKind::Bisected { group, outcome }
         }
     })
 }
@@ -164,10 +164,10 @@ fn event(state: &WatchState, step: Step) -> Option<What> {
 fn walk(steps: Vec<Step>) -> (Vec<Event>, WatchState) {
     let (mut events, mut state) = (Vec::new(), WatchState::default());
     for (at, step) in (0..).zip(steps) {
-        let Some(what) = event(&state, step) else {
+        let Some(kind) = event(&state, step) else {
             continue;
         };
-        let event = Event::new(at, "ann", what);
+        let event = Event::new(at, "ann", kind);
         let before = state.clone();
         match state.apply(&event) {
             Ok(()) => events.push(event),
@@ -237,8 +237,8 @@ proptest! {
         let state_of = |steps: Vec<Step>| {
             let mut state = WatchState::default();
             for step in steps {
-                let what = event(&state, step).unwrap();
-                state.apply(&Event::new(0, "rank", what)).unwrap();
+                let kind = event(&state, step).unwrap();
+                state.apply(&Event::new(0, "rank", kind)).unwrap();
             }
             state
         };
@@ -258,8 +258,8 @@ proptest! {
         let (_, mut state) = walk(steps);
         let before = state.regressions.clone();
         for step in later {
-            let what = event(&state, step).unwrap();
-            state.apply(&Event::new(99, "rank", what)).unwrap();
+            let kind = event(&state, step).unwrap();
+            state.apply(&Event::new(99, "rank", kind)).unwrap();
         }
         for (id, was) in before.iter().filter(|(_, it)| it.triaged_by.is_some() || it.is_moved) {
             let is = &state.regressions[id];

@@ -4,7 +4,7 @@ use pinpoint_compare::steps::Triage;
 
 use super::alert::AlertId;
 use super::change::{RegressionId, step};
-use super::event::{Event, What};
+use super::event::{Event, EventKind};
 use super::group::Group;
 use super::job::BisectionJob;
 use super::outcome::BisectionOutcome;
@@ -23,15 +23,15 @@ pub(super) fn label(alert: i64, value: &str) -> Label {
     }
 }
 
-pub(super) fn detected(trace: &str, previous: u32, commit: u32) -> What {
-    What::Detected {
+pub(super) fn detected(trace: &str, previous: u32, commit: u32) -> EventKind {
+    EventKind::Detected {
         label: label(1, "b"),
         change: step(trace, previous, commit, 10.0, 12.0),
     }
 }
 
 /// The event that acts on a group with a bisection, or by telling somebody.
-pub(super) fn acted_on(state: &WatchState, group: &Group, is_bisected: bool) -> What {
+pub(super) fn acted_on(state: &WatchState, group: &Group, is_bisected: bool) -> EventKind {
     let regression = group.members.first().unwrap().clone();
     let job = BisectionJob {
         name: group.name.clone(),
@@ -45,7 +45,7 @@ pub(super) fn acted_on(state: &WatchState, group: &Group, is_bisected: bool) -> 
         command: "./bench".into(),
         chart: "t".into(),
     };
-    What::ActedOn {
+    EventKind::ActedOn {
         group: group.clone(),
         job: is_bisected.then_some(job),
         not_bisected: None,
@@ -67,21 +67,21 @@ struct Log {
 }
 
 impl Log {
-    fn of(whats: impl IntoIterator<Item = What>) -> Self {
+    fn of(kinds: impl IntoIterator<Item = EventKind>) -> Self {
         let mut log = Self {
             events: Vec::new(),
             state: WatchState::default(),
         };
-        whats.into_iter().for_each(|it| log.add(it));
+        kinds.into_iter().for_each(|it| log.add(it));
         log
     }
 
-    fn add(&mut self, what: What) {
-        self.try_add(what).unwrap();
+    fn add(&mut self, kind: EventKind) {
+        self.try_add(kind).unwrap();
     }
 
-    fn try_add(&mut self, what: What) -> Result<(), WatchError> {
-        let event = Event::new(self.events.len() as i64, "ann", what);
+    fn try_add(&mut self, kind: EventKind) -> Result<(), WatchError> {
+        let event = Event::new(self.events.len() as i64, "ann", kind);
         self.state.apply(&event)?;
         self.events.push(event);
         Ok(())
@@ -131,7 +131,7 @@ fn people_split_and_join_and_a_new_regression_regroups_the_rest() {
         detected(",t=3,", 20, 21),
     ]);
     let (one, two, three) = (log.id(",t=1,"), log.id(",t=2,"), log.id(",t=3,"));
-    log.add(What::Split {
+    log.add(EventKind::Split {
         alert: AlertId(1),
         regressions: vec![one.clone()],
     });
@@ -145,7 +145,7 @@ fn people_split_and_join_and_a_new_regression_regroups_the_rest() {
         ]
     );
     // Whether they meet or not.
-    log.add(What::Joined {
+    log.add(EventKind::Joined {
         alert: AlertId(1),
         regressions: vec![one.clone(), three],
     });
@@ -164,7 +164,7 @@ fn people_split_and_join_and_a_new_regression_regroups_the_rest() {
         .find(|it| it.is_open())
         .unwrap();
     log.add(acted_on(&log.state, &group, true));
-    log.add(What::Joined {
+    log.add(EventKind::Joined {
         alert: AlertId(1),
         regressions: vec![one, two],
     });
@@ -175,7 +175,7 @@ fn people_split_and_join_and_a_new_regression_regroups_the_rest() {
             (12, 14, vec![",t=1,", ",t=2,", ",t=4,"])
         ]
     );
-    let stranger = What::Split {
+    let stranger = EventKind::Split {
         alert: AlertId(2),
         regressions: vec![log.id(",t=1,")],
     };
@@ -184,7 +184,7 @@ fn people_split_and_join_and_a_new_regression_regroups_the_rest() {
         Err(WatchError::NotSeen { .. })
     ));
     let regressions = Vec::new();
-    let none = What::Joined {
+    let none = EventKind::Joined {
         alert: AlertId(1),
         regressions,
     };
@@ -211,7 +211,7 @@ fn a_group_that_was_acted_on_stays_and_takes_what_it_explains() {
             (15, 18, vec![",t=4,"])
         ]
     );
-    log.add(What::Bisected {
+    log.add(EventKind::Bisected {
         group: group.name.clone(),
         outcome: culprit(13),
     });
@@ -234,18 +234,18 @@ fn outcomes_are_written_to_members_unless_a_person_spoke() {
         detected(",t=2,", 10, 14),
         detected(",t=3,", 10, 14),
     ]);
-    log.add(What::Triaged {
+    log.add(EventKind::Triaged {
         regression: log.id(",t=2,"),
         triage: Triage::Bug,
         message: "mine".into(),
     });
     let group = log.state.groups().remove(0);
     log.add(acted_on(&log.state, &group, true));
-    log.add(What::TakenBack {
+    log.add(EventKind::TakenBack {
         regression: log.id(",t=3,"),
         message: "noise".into(),
     });
-    log.add(What::Bisected {
+    log.add(EventKind::Bisected {
         group: group.name.clone(),
         outcome: BisectionOutcome::NotReproduced,
     });
@@ -280,7 +280,7 @@ fn groups_with_one_culprit_share_it() {
     let mut log = Log::of([detected(",t=1,", 10, 14), detected(",t=2,", 14, 18)]);
     for group in log.state.groups() {
         log.add(acted_on(&log.state, &group, true));
-        log.add(What::Bisected {
+        log.add(EventKind::Bisected {
             group: group.name,
             outcome: culprit(14),
         });
@@ -294,7 +294,7 @@ fn a_regression_that_moves_leaves_the_group_that_does_not_explain_it() {
     let mut log = Log::of([detected(",t=1,", 10, 14), detected(",t=2,", 10, 14)]);
     let group = log.state.groups().remove(0);
     log.add(acted_on(&log.state, &group, false));
-    log.add(What::Moved {
+    log.add(EventKind::Moved {
         regression: log.id(",t=2,"),
         range: range(30, 31),
     });
@@ -302,13 +302,13 @@ fn a_regression_that_moves_leaves_the_group_that_does_not_explain_it() {
         log.groups(),
         [(10, 14, vec![",t=1,"]), (30, 31, vec![",t=2,"])]
     );
-    log.add(What::Stands {
+    log.add(EventKind::Stands {
         regression: log.id(",t=2,"),
         now: Standing::Gone {
             commit: CommitNumber(40),
         },
     });
-    log.add(What::MadeByHand {
+    log.add(EventKind::MadeByHand {
         label: Some(label(1, "b")),
         change: step(",t=9,", 29, 31, 1.0, 2.0),
     });
@@ -319,9 +319,9 @@ fn a_regression_that_moves_leaves_the_group_that_does_not_explain_it() {
 
 #[test]
 fn events_have_stable_names() {
-    let json = |what: What| serde_json::to_string(&Event::new(5, "ann", what)).unwrap();
+    let json = |kind: EventKind| serde_json::to_string(&Event::new(5, "ann", kind)).unwrap();
     assert_eq!(
-        json(What::Stands {
+        json(EventKind::Stands {
             regression: "r1".into(),
             now: Standing::Gone {
                 commit: CommitNumber(4)
@@ -330,7 +330,7 @@ fn events_have_stable_names() {
         r#"{"version":1,"at":5,"by":"ann","event":"stands","regression":"r1","standing":"gone","commit":4}"#
     );
     assert_eq!(
-        json(What::Bisected {
+        json(EventKind::Bisected {
             group: "g1".into(),
             outcome: culprit(4)
         }),
@@ -364,7 +364,7 @@ fn records_of_a_newer_version_are_refused() {
     let event = Event::new(
         5,
         "ann",
-        What::Firm {
+        EventKind::Firm {
             regression: "r1".into(),
         },
     );
@@ -387,14 +387,14 @@ fn records_of_a_newer_version_are_refused() {
 fn a_person_may_say_that_a_spike_is_a_regression() {
     let mut log = Log::of([detected(",t=1,", 10, 14)]);
     let id = log.id(",t=1,");
-    let back = What::Retracted {
+    let back = EventKind::Retracted {
         regression: id.clone(),
         back_at: CommitNumber(20),
     };
     log.add(back.clone());
     assert!(log.groups().is_empty());
     let change = log.state.regressions[&id].change.clone();
-    log.add(What::MadeByHand {
+    log.add(EventKind::MadeByHand {
         label: None,
         change,
     });

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::alarm_count::by_chance;
 use super::alert::Alert;
-use super::event::{Event, What};
+use super::event::{Event, EventKind};
 use super::group::Group;
 use super::regression::Regression;
 use super::run::{RunError, RunInput, run_alerts};
@@ -68,12 +68,12 @@ pub fn try_alert(
     };
     let mut state = WatchState::default();
     let mut values = 0;
-    for what in run_alerts(&state, input)? {
-        if let What::Tested { values: tested, .. } = &what {
+    for kind in run_alerts(&state, input)? {
+        if let EventKind::Tested { values: tested, .. } = &kind {
             values += tested;
         }
         // The run's own events fit the state that they began from.
-        let _ = state.apply(&Event::new(0, "", what));
+        let _ = state.apply(&Event::new(0, "", kind));
     }
     let groups = state.groups();
     let mut regressions: Vec<Regression> = state.regressions.into_values().collect();
