@@ -180,7 +180,7 @@ fn on_traces(error: &TraceStoreError) -> Option<String> {
         TraceStoreError::TooMany { .. } => "--limit N".into(),
         TraceStoreError::TooLarge { .. } => "--commits FROM..TO".into(),
         TraceStoreError::OtherCommit { .. } => {
-            "--repository DIR and --main REV name the line that is numbered; --dataset NAME keeps another repository apart".into()
+            "--repo DIR and --main REV name the line that is numbered; --dataset NAME keeps another repository apart".into()
         }
         TraceStoreError::NoAnnotation(_) => "`pinpoint annotate list` shows all".into(),
         TraceStoreError::NoTry { .. } => "`pinpoint traces tries` lists all".into(),
@@ -491,9 +491,11 @@ mod tests {
         }
         let mut files = 0;
         // With the crates in their folders, such as `pinpoint-core/profile`.
-        let mut folders: Vec<_> = ["backends", "compare", "core", "midpoint", "report"]
-            .map(|name| workspace.join(format!("pinpoint-{name}")))
-            .into();
+        let mut folders: Vec<_> = [
+            "backends", "compare", "core", "midpoint", "report", "traces",
+        ]
+        .map(|name| workspace.join(format!("pinpoint-{name}")))
+        .into();
         while let Some(folder) = folders.pop() {
             for entry in std::fs::read_dir(folder).unwrap() {
                 let path = entry.unwrap().path();

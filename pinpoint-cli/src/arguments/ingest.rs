@@ -56,7 +56,7 @@ pub(crate) struct Ingest {
     pub(crate) branch: Vec<String>,
     /// The repository, or any directory inside it [default: the current directory, if that is in
     /// one].
-    #[arg(short = 'C', long, value_name = "DIR")]
+    #[arg(short = 'C', long = "repo", alias = "repository", value_name = "DIR")]
     pub(crate) repository: Option<PathBuf>,
     /// The commit whose first-parent line is numbered.
     #[arg(long, value_name = "REV", default_value = "HEAD")]

@@ -19,7 +19,7 @@ use crate::error::CliError;
 use crate::exit_code::FOUND;
 use crate::job::report::{destination, write_text};
 use crate::show::output::{errln, print_bytes, print_json, print_text};
-use crate::show::vertical_table::{better, render};
+use crate::show::vertical_table::render;
 
 pub(crate) async fn run(arguments: Verticals, display: &Display) -> Result<u8, CliError> {
     let (sides, query) = words(&arguments)?;
@@ -180,7 +180,7 @@ fn page(table: &Table, title: String, asked: &Asked, query: &Query) -> HeatMap {
         title,
         facts: vec![
             format!("Dataset {}, {traces}.", asked.history.dataset()),
-            format!("Ratios A/B: {}.", better(table.direction)),
+            "Cells are ratios A/B; the mean is their geometric mean.".into(),
             format!(
                 "Traces left out, without a counterpart or a positive value: {}.",
                 table.left_out

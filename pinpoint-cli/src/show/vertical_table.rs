@@ -55,7 +55,7 @@ pub(crate) fn render(table: &Verticals, title: &str) -> Text {
 }
 
 /// Which ratios are better.
-pub(crate) fn better(direction: Direction) -> &'static str {
+fn better(direction: Direction) -> &'static str {
     match direction {
         Direction::Down => "below 1 A is better (+), above 1 worse (-)",
         Direction::Up => "above 1 A is better (+), below 1 worse (-)",

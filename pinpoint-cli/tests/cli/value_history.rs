@@ -432,7 +432,7 @@ fn a_file_waits_until_its_commit_is_on_the_line() {
         "ingest",
         "--dataset",
         "shallow",
-        "--repository",
+        "--repo",
         shallow.to_str().unwrap(),
     ];
     world
@@ -442,7 +442,7 @@ fn a_file_waits_until_its_commit_is_on_the_line() {
 
     // Another repository has other commits.
     let other = World::with_values([7, 8, 9, 10, 11]);
-    let words = ["ingest", "--repository", other.repository.to_str().unwrap()];
+    let words = ["ingest", "--repo", other.repository.to_str().unwrap()];
     world
         .pinpoint(&words)
         .ends_with(2)
@@ -454,7 +454,7 @@ fn a_file_waits_until_its_commit_is_on_the_line() {
         .pinpoint(&["ingest"])
         .in_dir(&nowhere)
         .ends_with(2)
-        .tells("--repository");
+        .tells("--repo");
     world
         .pinpoint(&["ingest", "missing.json"])
         .ends_with(2)
@@ -511,8 +511,8 @@ fn a_killed_ingest_leaves_nothing_half_written_and_the_same_store_when_it_is_don
             .pinpoint(&["ingest", &folder, "--state-dir", "killed"])
             .start();
         std::thread::sleep(Duration::from_millis(dice.below(whole.as_millis() as u64)));
-        running.signal(libc::SIGKILL);
-        killed += usize::from(running.wait().was_killed());
+        running.signal(*dice.one_of(&[libc::SIGKILL, libc::SIGINT]));
+        killed += usize::from(running.wait().was_stopped());
     }
     world
         .pinpoint(&["ingest", &folder, "--state-dir", "killed"])

@@ -50,8 +50,7 @@ pub(crate) async fn run(arguments: Ingest, display: Display) -> Result<u8, CliEr
     }
     if repository.is_none() && arguments.paths.is_empty() {
         return Err(CliError::Input(
-            "there is nothing to do: name files of results, or a repository with --repository"
-                .into(),
+            "there is nothing to do: name files of results, or a repository with --repo".into(),
         ));
     }
     let history = open_traces(&display)
@@ -105,7 +104,7 @@ async fn reader(arguments: &Ingest, repository: Option<&Repository>) -> Result<R
         }
         (Some(_), None) => {
             return Err(CliError::Input(
-                "--commit needs the repository: name it with --repository, or give the commit's number, as in CP:1234".into(),
+                "--commit needs the repository: name it with --repo, or give the commit's number, as in CP:1234".into(),
             ));
         }
     };
@@ -199,6 +198,11 @@ impl Work<'_> {
             report.waiting = waiting
                 .map(|(path, commit)| WaitingFile { path, commit })
                 .collect();
+            if self.repository.is_none() && report.files.waiting > 0 {
+                let missing =
+                    "there is no repository here to number commits of: name it with --repo";
+                report.warnings.push(missing.into());
+            }
         }
         Ok(report)
     }
