@@ -177,6 +177,18 @@ mod tests {
     }
 
     #[test]
+    fn keys_have_values_between_commas() {
+        let pair = |key: &str, value: &str| (key.to_owned(), value.to_owned());
+        assert_eq!(
+            key_values("os=linux,flags=-O2=x"),
+            Ok(vec![pair("os", "linux"), pair("flags", "-O2=x")])
+        );
+        for wrong in ["", "os", "os=", "=x", "os=x,"] {
+            assert!(key_values(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
     fn a_variable_has_a_value_or_is_inherited() {
         let parsed = |text: &str| text.parse::<Variable>();
         let variable = |name: &str, value: Option<&str>| Variable {

@@ -461,6 +461,29 @@ fn a_file_waits_until_its_commit_is_on_the_line() {
         .tells("missing.json");
 }
 
+#[test]
+fn old_tiles_are_removed_and_the_rest_stays() {
+    let world = World::with_step(130, 4);
+    for number in [0, 129] {
+        let file = json!({ "version": 1, "git_hash": format!("CP:{number}"), "results": [
+            { "key": { "t": "u" }, "measurement": number }] });
+        write(&world.path(&format!("in/{number}.json")), &file.to_string());
+    }
+    let folder = world.path("in");
+    world
+        .pinpoint(&["ingest", folder.to_str().unwrap()])
+        .ends_with(0);
+    let last = || document(&world, &["traces", "query", "--last", "9"])["traces"][",t=u,"].clone();
+    assert_eq!(last(), json!([0.0, 129.0]));
+    let purged = world.pinpoint(&["traces", "purge", "--before", "HEAD"]);
+    purged.ends_with(0).says("1 tile removed; commit 128");
+    assert_eq!(last(), json!([129.0]));
+    world
+        .pinpoint(&["traces", "list"])
+        .ends_with(0)
+        .says("default");
+}
+
 /// Files of Skia's format, 500 values each.
 fn many(world: &World, files: usize) -> String {
     for number in 0..files {

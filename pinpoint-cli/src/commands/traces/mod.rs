@@ -7,6 +7,7 @@ mod query;
 pub(crate) mod selection;
 pub(crate) mod tries;
 
+use pinpoint_report::quantity::count;
 use pinpoint_traces::Shortcut;
 
 use self::asked::Asked;
@@ -39,10 +40,13 @@ pub(crate) async fn run(command: Traces, display: &Display) -> Result<u8, CliErr
             let removed = asked.history.remove_tiles_before(tile.number()).await?;
             match display.output {
                 Output::Json => print_json(serde_json::json!({ "removed_tiles": removed })),
-                Output::Text => outln!(
-                    "{removed} tiles removed; commit {} is the first now",
-                    tile.first()
-                ),
+                Output::Text => {
+                    let removed = count(removed, "tile");
+                    outln!(
+                        "{removed} removed; commit {} is the first now",
+                        tile.first()
+                    );
+                }
             }
             Ok(FOUND)
         }
