@@ -25,7 +25,7 @@ use regex::Regex;
 
 use super::charts::Charts;
 use super::number::{self, Number};
-use super::text::{lines_with_ends, shown};
+use super::text::{lines_with, lines_with_ends, shown};
 use super::{OutputPosition, ReadError, Reading};
 use crate::Direction;
 
@@ -116,15 +116,18 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
 }
 
 pub(super) fn recognize(text: &str) -> bool {
-    text.lines().map(shown).any(|line| {
-        after_progress(line).and_then(result).is_some()
-            || line.starts_with("  started: ") && line.contains(", duration: ")
-    })
+    let mut results = lines_with(text, PROGRESS).map(shown);
+    let mut ends = lines_with(text, ", duration: ").map(shown);
+    results.any(|line| after_progress(line).and_then(result).is_some())
+        || ends.any(|line| line.starts_with("  started: ") && line.contains(", duration: "))
 }
+
+/// The end of asv's progress.
+const PROGRESS: &str = "%] ·";
 
 /// The rest of a line that begins with asv's progress, `[12.50%] ··· `.
 fn after_progress(line: &str) -> Option<&str> {
-    let (percent, rest) = line.strip_prefix('[')?.split_once("%] ·")?;
+    let (percent, rest) = line.strip_prefix('[')?.split_once(PROGRESS)?;
     let is_percent = percent.trim().parse::<f64>().is_ok();
     is_percent.then(|| rest.trim_start_matches(['·', ' ']))
 }

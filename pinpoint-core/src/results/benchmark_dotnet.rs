@@ -17,7 +17,7 @@ use std::collections::BTreeSet;
 
 use super::charts::Charts;
 use super::number::{self, Comma, Number};
-use super::text::{column_of, shown};
+use super::text::{column_of, lines_with, shown};
 use super::{OutputPosition, ReadError, Reading};
 use crate::Direction;
 use crate::unit::convert;
@@ -66,7 +66,8 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
 }
 
 pub(super) fn recognize(text: &str) -> bool {
-    (text.lines()).any(|line| cells(shown(line)).is_some_and(|it| Head::from_cells(&it).is_some()))
+    lines_with(text, "Method")
+        .any(|line| cells(shown(line)).is_some_and(|it| Head::from_cells(&it).is_some()))
 }
 
 /// The class whose benchmarks are in the next table: of a line `// Benchmark: Sums.Sum: Job…`, and

@@ -16,7 +16,7 @@ use regex::Regex;
 
 use super::charts::Charts;
 use super::number::{self, Number};
-use super::text::{column_of, shown};
+use super::text::{column_of, lines_with, shown};
 use super::{OutputPosition, ReadError, Reading};
 use crate::Direction;
 
@@ -61,7 +61,7 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
 }
 
 pub(super) fn recognize(text: &str) -> bool {
-    text.lines().any(|line| result(shown(line)).is_some())
+    lines_with(text, "%) i/s").any(|line| result(shown(line)).is_some())
 }
 
 /// The name, which may stand on the line before, and the rate.

@@ -9,7 +9,7 @@
 
 use super::charts::Charts;
 use super::number::{self, Number};
-use super::text::{column_of, shown};
+use super::text::{column_of, lines_with, shown};
 use super::{OutputPosition, ReadError, Reading};
 use crate::Direction;
 
@@ -39,7 +39,7 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
 }
 
 pub(super) fn recognize(text: &str) -> bool {
-    text.lines().any(|line| rate(shown(line)).is_some())
+    lines_with(text, " ops/sec ±").any(|line| rate(shown(line)).is_some())
 }
 
 fn rate(line: &str) -> Option<(&str, Number)> {

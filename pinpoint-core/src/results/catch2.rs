@@ -90,7 +90,7 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
             "OverallResult" if is_failure(element) => {
                 let case = format!("{}/", chart(&open));
                 let reason = "Catch2 says that its test case failed";
-                charts.fail_all(|name| name.starts_with(&case), reason);
+                charts.fail_beginning(&case, reason);
             }
             _ => {}
         }

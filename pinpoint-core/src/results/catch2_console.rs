@@ -23,7 +23,7 @@
 
 use super::charts::Charts;
 use super::number::{self, Number};
-use super::text::{column_of, shown};
+use super::text::{column_of, lines_with, shown};
 use super::{OutputPosition, ReadError, Reading};
 use crate::Direction;
 use crate::unit::convert;
@@ -115,7 +115,7 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
     for case in failed_cases {
         let case = format!("{case}/");
         let reason = "Catch2 says that its test case failed";
-        charts.fail_all(|name| name.starts_with(&case), reason);
+        charts.fail_beginning(&case, reason);
     }
     charts.finish(
         "a table with `benchmark name` (do the tests have benchmarks, and were they not skipped?)",
@@ -123,7 +123,7 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
 }
 
 pub(super) fn recognize(text: &str) -> bool {
-    text.lines().any(|line| {
+    lines_with(text, "iterations").any(|line| {
         let words: Vec<&str> = line.split_whitespace().take(4).collect();
         words == ["benchmark", "name", "samples", "iterations"]
     })

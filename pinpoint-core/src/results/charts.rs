@@ -1,6 +1,7 @@
 //! The collection of values found by the readers.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
 
 use super::reading::ReadLines;
 use super::{OutputPosition, ReadError, Reading};
@@ -19,6 +20,7 @@ pub(super) struct Charts {
     fault: Option<ReadError>,
     lines: ReadLines,
     remarks: Vec<String>,
+    coarse: BTreeMap<String, String>,
     headline: Option<String>,
     benchmarks: BTreeSet<String>,
 }
@@ -31,13 +33,14 @@ impl Charts {
     pub(super) fn add(
         &mut self,
         chart: &str,
-        values: Vec<f64>,
+        values: impl AsRef<[f64]> + Into<Vec<f64>>,
         unit: Option<&str>,
         direction: Direction,
         place: impl FnOnce() -> OutputPosition,
     ) {
-        if let Some(index) = values.iter().position(|value| !value.is_finite()) {
-            let found = values[index].to_string();
+        let added = values.as_ref();
+        if let Some(index) = added.iter().position(|value| !value.is_finite()) {
+            let found = added[index].to_string();
             let fault = ReadError::NotFinite {
                 place: place(),
                 found,
@@ -45,18 +48,22 @@ impl Charts {
             return self.lose(chart, fault);
         }
         match self.series.get_mut(chart) {
-            _ if values.is_empty() => {}
+            _ if added.is_empty() => {}
             None => {
                 let series = Series {
-                    values,
+                    values: values.into(),
                     unit: unit.map(str::to_owned),
                     direction,
                 };
                 self.series.insert(chart.to_owned(), series);
             }
+            // Without a copy of the values: this is nearly all that is added to a large output.
+            Some(series) if series.unit.as_deref() == unit => {
+                series.values.extend_from_slice(added);
+            }
             Some(series) => {
                 let added = Series {
-                    values,
+                    values: values.into(),
                     unit: unit.map(str::to_owned),
                     direction,
                 };
@@ -81,7 +88,7 @@ impl Charts {
     pub(super) fn add_once(
         &mut self,
         chart: &str,
-        values: Vec<f64>,
+        values: impl AsRef<[f64]> + Into<Vec<f64>>,
         unit: Option<&str>,
         direction: Direction,
         place: impl FnOnce() -> OutputPosition,
@@ -122,6 +129,21 @@ impl Charts {
         }
     }
 
+    /// Notes the failure of all charts so far whose names begin so. Each is walked through once,
+    /// however often this is noted: those that failed are not kept.
+    pub(super) fn fail_beginning(&mut self, beginning: &str, reason: &str) {
+        let from = (Bound::Included(beginning), Bound::Unbounded);
+        let names: Vec<String> = (self.series.range::<str, _>(from))
+            .map(|(name, _)| name)
+            .take_while(|name| name.starts_with(beginning))
+            .cloned()
+            .collect();
+        for name in names {
+            self.fail(&name, reason);
+            self.series.remove(&name);
+        }
+    }
+
     /// Notes that the line of this index is the tool's own: it was read, or is not a result.
     pub(super) fn knows(&mut self, index: usize) {
         self.lines.known.push(index);
@@ -135,6 +157,11 @@ impl Charts {
     /// Adds a remark on the charts for the answer.
     pub(super) fn remark(&mut self, remark: String) {
         self.remarks.push(remark);
+    }
+
+    /// Notes that the values of a chart have few digits, in words. The first remark is kept.
+    pub(super) fn coarse(&mut self, chart: &str, remark: String) {
+        self.coarse.entry(chart.to_owned()).or_insert(remark);
     }
 
     /// Notes the chart that is the tool's own result.
@@ -183,6 +210,9 @@ impl Charts {
             let only = self.benchmarks.pop_first();
             self.headline = only.filter(|chart| self.series.contains_key(chart));
         }
+        let headline = self.headline.as_ref();
+        let coarse = headline.and_then(|chart| self.coarse.get(chart));
+        self.remarks.extend(coarse.cloned());
         if self.series.is_empty() {
             if let Some(fault) = self.lost {
                 return Err(fault);
@@ -203,6 +233,7 @@ impl Charts {
             failed: self.failed,
             remarks: self.remarks,
             headline: self.headline,
+            coarse: self.coarse,
             lines: self.lines,
         })
     }
@@ -213,4 +244,30 @@ const NAMES_IN_A_MESSAGE: usize = 20;
 
 fn unit_in_words(unit: Option<&str>) -> String {
     unit.map_or_else(|| "no unit".into(), |unit| format!("`{unit}`"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn charts_that_failed_together_are_not_walked_through_again() {
+        let mut charts = Charts::default();
+        let add = |charts: &mut Charts, name: &str| {
+            let place = || OutputPosition::Text { line: 1, column: 1 };
+            charts.add(name, [1.0], Some("ns"), Direction::Down, place);
+        };
+        for name in ["a.x", "a.y", "b.x"] {
+            add(&mut charts, name);
+        }
+        charts.fail_beginning("a.", "it failed");
+        assert_eq!(charts.series.keys().collect::<Vec<_>>(), ["b.x"]);
+        add(&mut charts, "a.x");
+        add(&mut charts, "a.z");
+        let reading = charts.finish("").unwrap();
+        // One that failed stays so, and a later one of the same beginning is sound.
+        assert_eq!(reading.charts.keys().collect::<Vec<_>>(), ["a.z", "b.x"]);
+        assert_eq!(reading.failed.keys().collect::<Vec<_>>(), ["a.x", "a.y"]);
+        assert_eq!(reading.failed["a.y"], "it failed");
+    }
 }

@@ -13,7 +13,7 @@
 
 use super::charts::Charts;
 use super::number::{self, Number};
-use super::text::{column_of, shown};
+use super::text::{column_of, lines_with, shown};
 use super::{OutputPosition, ReadError, Reading, UNNAMED};
 use crate::Direction;
 use crate::unit::convert;
@@ -52,7 +52,7 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
 }
 
 pub(super) fn recognize(text: &str) -> bool {
-    text.lines().any(|line| estimate(shown(line)).is_some())
+    lines_with(text, "time:").any(|line| estimate(shown(line)).is_some())
 }
 
 struct Estimate<'a> {

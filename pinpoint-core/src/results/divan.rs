@@ -15,7 +15,7 @@
 
 use super::charts::Charts;
 use super::number::{self, Number};
-use super::text::{column_of, shown};
+use super::text::{column_of, lines_with, shown};
 use super::{OutputPosition, ReadError, Reading};
 use crate::Direction;
 use crate::unit::convert;
@@ -83,7 +83,7 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
 }
 
 pub(super) fn recognize(text: &str) -> bool {
-    text.lines().any(|line| head(shown(line)).is_some())
+    lines_with(text, COLUMNS[0]).any(|line| head(shown(line)).is_some())
 }
 
 /// The name before the titles of the columns.

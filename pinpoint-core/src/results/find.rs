@@ -361,7 +361,16 @@ fn read(
     let mut remarks: Vec<String> = { reading.failed.iter() }
         .map(|(chart, reason)| format!("the measurement of `{chart}` failed: {reason}"))
         .collect();
-    remarks.extend(reading.remarks.iter().cloned());
+    let of_chart = |chart: Option<&str>| chart.and_then(|chart| reading.coarse.get(chart));
+    let deciding = match asked.charts {
+        ChartChoice::Named(chart) => Some(chart),
+        ChartChoice::Only => reading.only_measure(format),
+        ChartChoice::Every => reading.headline.as_deref(),
+    };
+    // The reading remarks that the headline is coarse; another chart may decide.
+    let of_another = of_chart(reading.headline.as_deref());
+    let others = (reading.remarks.iter()).filter(|remark| Some(*remark) != of_another);
+    remarks.extend(others.chain(of_chart(deciding)).cloned());
     if matches!(format, Format::Regex(_)) {
         let several = reading.charts.iter().filter(|(_, it)| it.values.len() > 1);
         remarks.extend(several.map(|(chart, series)| {

@@ -24,7 +24,7 @@ use std::collections::BTreeMap;
 
 use super::charts::Charts;
 use super::number::{self, Number};
-use super::text::column_of;
+use super::text::{column_of, lines_with};
 use super::{OutputPosition, ReadError, Reading};
 use crate::Direction;
 
@@ -62,7 +62,7 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
             Some(Failure::Package(failed)) => {
                 let of_package = failed.or(package).map(|package| format!("{package}."));
                 let of_package = of_package.unwrap_or_default();
-                charts.fail_all(|chart| chart.starts_with(&of_package), FAILED);
+                charts.fail_beginning(&of_package, FAILED);
             }
             None => {}
         }
@@ -113,14 +113,14 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
                 TIME => name.clone(),
                 other => format!("{name} {other}"),
             };
-            charts.add(&chart, vec![number], Some(unit), direction, || at(value));
+            charts.add(&chart, [number], Some(unit), direction, || at(value));
         }
     }
     charts.finish("lines like `BenchmarkSort-2  1000  7.75 ns/op`")
 }
 
 pub(super) fn recognize(text: &str) -> bool {
-    text.lines().any(|line| {
+    lines_with(text, "Benchmark").any(|line| {
         result_line(line).is_some_and(|(_, measured)| {
             let value = measured.split_whitespace().next();
             value.is_some_and(|value| number::number(value).is_some())

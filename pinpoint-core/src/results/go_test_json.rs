@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::text::lines_with_ends;
+use super::text::{lines_with, lines_with_ends};
 use super::{OutputPosition, ReadError, Reading, go_benchmark};
 
 #[derive(Deserialize)]
@@ -52,13 +52,17 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
 }
 
 pub(super) fn recognize(text: &str) -> bool {
-    text.lines().any(|line| event(line).is_some()) && go_benchmark::recognize(&printed(text).text)
+    lines_with(text, ACTION).any(|line| event(line).is_some())
+        && go_benchmark::recognize(&printed(text).text)
 }
+
+/// The member of an event that tells its kind.
+const ACTION: &str = "\"Action\":";
 
 /// An event, if the line is one.
 fn event(line: &str) -> Option<Event<'_>> {
     // Most lines of other outputs are skipped without parsing.
-    if !line.starts_with('{') || !line.contains("\"Action\":") {
+    if !line.starts_with('{') || !line.contains(ACTION) {
         return None;
     }
     let event: Event = serde_json::from_str(line).ok()?;

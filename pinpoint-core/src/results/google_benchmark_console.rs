@@ -16,12 +16,12 @@ use std::collections::BTreeSet;
 
 use super::charts::Charts;
 use super::number::{self, Number};
-use super::text::{column_of, shown};
+use super::text::{column_of, lines_with, shown};
 use super::{OutputPosition, ReadError, Reading};
 use crate::Direction;
 
 /// The suffixes of statistics of repetitions after their benchmark's name. A `_cv` is in percent.
-const STATISTICS: [&str; 3] = ["_mean", "_median", "_stddev"];
+pub(super) const STATISTICS: [&str; 3] = ["_mean", "_median", "_stddev"];
 
 const UNITS: [&str; 4] = ["ns", "us", "ms", "s"];
 
@@ -77,9 +77,9 @@ pub(super) fn is_statistic(name: &str, has: impl Fn(&str) -> bool) -> bool {
 }
 
 pub(super) fn recognize(text: &str) -> bool {
-    text.lines()
-        .map(shown)
-        .any(|line| row(line).is_some() || failure(line).is_some())
+    let mut failures = FAILURES.iter().flat_map(|it| lines_with(text, it));
+    failures.any(|line| failure(shown(line)).is_some())
+        || lines_with(text, "s ").any(|line| row(shown(line)).is_some())
 }
 
 struct Row<'a> {
@@ -94,6 +94,8 @@ fn row(line: &str) -> Option<Row<'_>> {
     if line.starts_with(char::is_whitespace) || !line.contains("s ") {
         return None;
     }
+    let mut units = (line.split_whitespace()).filter(|word| UNITS.contains(word));
+    units.nth(1)?;
     let words: Vec<&str> = line.split_whitespace().collect();
     // The rows of mitata end alike: `sum 145 ns/iter (98 ns … 413 ns) 174 ns 330 ns 372 ns`.
     let is_time = |word: &&str| (word.strip_suffix("/iter")).is_some_and(|it| UNITS.contains(&it));
@@ -118,13 +120,14 @@ fn row(line: &str) -> Option<Row<'_>> {
     })
 }
 
+/// The beginnings of the message of a benchmark that gives no values.
+const FAILURES: [&str; 2] = ["ERROR OCCURRED: '", "SKIPPED: '"];
+
 /// The name of a benchmark that gives no values, and the reason.
 fn failure(line: &str) -> Option<(&str, &str)> {
-    ["ERROR OCCURRED: '", "SKIPPED: '"]
-        .iter()
-        .find_map(|marker| {
-            let (name, message) = line.split_once(marker)?;
-            let message = message.trim_end().strip_suffix('\'')?;
-            (!name.trim().is_empty()).then_some((name.trim(), message))
-        })
+    FAILURES.iter().find_map(|marker| {
+        let (name, message) = line.split_once(marker)?;
+        let message = message.trim_end().strip_suffix('\'')?;
+        (!name.trim().is_empty()).then_some((name.trim(), message))
+    })
 }

@@ -8,13 +8,16 @@
 //!
 //! The charts are those of the JSON format. Checked with Google Benchmark 1.7.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
+
+use memchr::memchr2;
 
 use super::charts::Charts;
 use super::google_benchmark::RATES;
-use super::google_benchmark_console::is_statistic;
+use super::google_benchmark_console::{STATISTICS, is_statistic};
 use super::number::{self, Number};
-use super::text::{lines_with_ends, shown};
+use super::text::{has, lines_with, lines_with_ends, shown};
 use super::{OutputPosition, ReadError, Reading};
 use crate::Direction;
 
@@ -25,36 +28,36 @@ const OTHERS: [&str; 3] = ["label", "error_occurred", "error_message"];
 
 pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
     let mut charts = Charts::default();
+    // Only statistics have to be told from benchmarks whose names end like theirs.
+    let has_statistics = STATISTICS.iter().chain([&"_cv"]).any(|it| has(text, it));
     let names: BTreeSet<String> = lines_with_ends(text)
-        .filter(|(_, line, _)| line.starts_with('"'))
-        .filter_map(|(_, line, _)| cells(line)?.into_iter().next())
+        .filter(|(_, line, _)| has_statistics && line.starts_with('"'))
+        .filter_map(|(_, line, _)| Some(cells(line)?.into_iter().next()?.into_owned()))
         .collect();
-    let mut titles: Option<Vec<String>> = None;
+    let mut head: Option<Head> = None;
+    let mut chart = String::new();
     for (index, line, has_end) in lines_with_ends(text) {
         let Some(row) = cells(line) else {
-            if titles.is_some() && line.starts_with('"') {
+            if head.is_some() && line.starts_with('"') {
                 charts.doubts(index);
             }
             continue;
         };
         if is_head(&row) {
-            titles = Some(row);
+            head = Some(Head::new(&row));
             charts.knows(index);
             continue;
         }
-        let Some(titles) = &titles else {
+        let Some(head) = &head else {
             continue;
         };
         if !line.starts_with('"') {
             continue;
         }
-        let cell = |title: &str| {
-            let at = titles.iter().position(|it| it == title)?;
-            row.get(at).map(String::as_str)
-        };
-        let (name, unit) = (row[0].as_str(), cell("time_unit"));
-        if cell("error_occurred") == Some("true") {
-            let message = cell("error_message").unwrap_or_default();
+        let cell = |at: Option<usize>| Some(&**row.get(at?)?);
+        let (name, unit) = (&*row[0], cell(head.unit));
+        if cell(head.error) == Some("true") {
+            let message = cell(head.message).unwrap_or_default();
             let reason = format!("Google Benchmark says `{message}`");
             charts.benchmark(name);
             charts.fail(name, reason.as_str());
@@ -62,27 +65,34 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
             charts.knows(index);
             continue;
         }
-        if row.len() != titles.len() {
+        if row.len() != head.columns.len() {
             charts.doubts(index);
             continue;
         }
         charts.knows(index);
         // Neither the complexity of a family of benchmarks nor its error has iterations.
-        if cell("iterations") == Some("") {
+        if cell(head.iterations) == Some("") {
             continue;
         }
         if is_statistic(name, |other| names.contains(other)) {
             continue;
         }
         charts.benchmark(name);
-        for (at, (title, value)) in titles.iter().zip(&row).enumerate() {
-            let (chart, unit, direction) = match title.as_str() {
-                "real_time" => (name.to_owned(), unit, Direction::Down),
-                "cpu_time" => (format!("{name} cpu_time"), unit, Direction::Down),
-                "name" | "iterations" | "time_unit" => continue,
-                other if OTHERS.contains(&other) || value.is_empty() => continue,
-                rate if RATES.contains(&rate) => (format!("{name} {rate}"), None, Direction::Up),
-                counter => (format!("{name} {counter}"), None, Direction::Unknown),
+        for (at, (column, value)) in head.columns.iter().zip(&row).enumerate() {
+            chart.clear();
+            chart += name;
+            let (unit, direction) = match column {
+                Column::RealTime => (unit, Direction::Down),
+                Column::Further(title, direction) => {
+                    let is_time = *direction == Direction::Down;
+                    if value.is_empty() && !is_time {
+                        continue;
+                    }
+                    chart.push(' ');
+                    chart += title;
+                    (unit.filter(|_| is_time), *direction)
+                }
+                Column::Other => continue,
             };
             match number::number(value) {
                 // More digits may have followed.
@@ -93,11 +103,9 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
                     );
                 }
                 Some(Number::Finite(value)) => {
-                    charts.add(&chart, vec![value], unit, direction, || {
-                        OutputPosition::Text {
-                            line: index + 1,
-                            column: 1,
-                        }
+                    charts.add(&chart, [value], unit, direction, || OutputPosition::Text {
+                        line: index + 1,
+                        column: 1,
                     });
                 }
                 _ => charts.fail(&chart, "its value is not a number"),
@@ -108,31 +116,94 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
 }
 
 pub(super) fn recognize(text: &str) -> bool {
-    let mut lines = text.lines().map(shown);
+    let mut lines = lines_with(text, "name,").map(shown);
     lines.any(|line| line.starts_with("name,") && cells(line).is_some_and(|row| is_head(&row)))
 }
 
-fn is_head(row: &[String]) -> bool {
-    row.iter().map(String::as_str).take(FIRST.len()).eq(FIRST)
+/// The columns of the rows below a head.
+struct Head {
+    columns: Vec<Column>,
+    unit: Option<usize>,
+    iterations: Option<usize>,
+    error: Option<usize>,
+    message: Option<usize>,
+}
+
+enum Column {
+    /// The value of the chart that bears the benchmark's name alone.
+    RealTime,
+    /// The processor time, a rate or a counter, with its title.
+    Further(String, Direction),
+    Other,
+}
+
+impl Head {
+    fn new(titles: &[Cow<'_, str>]) -> Self {
+        let at = |title| titles.iter().position(|it| it == title);
+        let columns = titles.iter().map(|title| match &**title {
+            "real_time" => Column::RealTime,
+            "cpu_time" => Column::Further("cpu_time".to_owned(), Direction::Down),
+            "name" | "iterations" | "time_unit" => Column::Other,
+            other if OTHERS.contains(&other) => Column::Other,
+            rate if RATES.contains(&rate) => Column::Further(rate.to_owned(), Direction::Up),
+            counter => Column::Further(counter.to_owned(), Direction::Unknown),
+        });
+        Self {
+            columns: columns.collect(),
+            unit: at("time_unit"),
+            iterations: at("iterations"),
+            error: at("error_occurred"),
+            message: at("error_message"),
+        }
+    }
+}
+
+fn is_head(row: &[Cow<'_, str>]) -> bool {
+    row.iter().map(AsRef::as_ref).take(FIRST.len()).eq(FIRST)
 }
 
 /// The cells of a line; a quote within quotes is doubled.
-fn cells(line: &str) -> Option<Vec<String>> {
-    if !line.contains(',') {
-        return None;
-    }
-    let mut cells = vec![String::new()];
-    let mut is_quoted = false;
-    let mut letters = line.chars().peekable();
-    while let Some(letter) = letters.next() {
-        match letter {
-            '"' if is_quoted && letters.next_if_eq(&'"').is_some() => {
-                cells.last_mut()?.push('"');
-            }
-            '"' => is_quoted = !is_quoted,
-            ',' if !is_quoted => cells.push(String::new()),
-            letter => cells.last_mut()?.push(letter),
+fn cells(line: &str) -> Option<Vec<Cow<'_, str>>> {
+    let mut cells = Vec::new();
+    let mut rest = line;
+    loop {
+        let (cell, after) = first_cell(rest)?;
+        cells.push(cell);
+        match after {
+            Some(after) => rest = after,
+            None => break,
         }
     }
-    (!is_quoted).then_some(cells)
+    (cells.len() > 1 || line.contains(',')).then_some(cells)
+}
+
+/// The first cell, and the text after its comma. `None` if a quote has no end.
+fn first_cell(text: &str) -> Option<(Cow<'_, str>, Option<&str>)> {
+    let end = memchr2(b',', b'"', text.as_bytes()).unwrap_or(text.len());
+    match text.as_bytes().get(end) {
+        None => return Some((text.into(), None)),
+        Some(b',') => return Some((text[..end].into(), Some(&text[end + 1..]))),
+        Some(_) => {}
+    }
+    // Nearly all cells with quotes have them around.
+    if end == 0
+        && let Some((cell, after)) = text[1..].split_once('"')
+        && (after.is_empty() || after.starts_with(','))
+    {
+        return Some((cell.into(), after.strip_prefix(',')));
+    }
+    let mut cell = String::new();
+    let mut is_quoted = false;
+    let mut letters = text.char_indices().peekable();
+    while let Some((at, letter)) = letters.next() {
+        match letter {
+            '"' if is_quoted && letters.next_if(|(_, next)| *next == '"').is_some() => {
+                cell.push('"');
+            }
+            '"' => is_quoted = !is_quoted,
+            ',' if !is_quoted => return Some((cell.into(), Some(&text[at + 1..]))),
+            letter => cell.push(letter),
+        }
+    }
+    (!is_quoted).then_some((cell.into(), None))
 }

@@ -15,7 +15,7 @@
 
 use super::charts::Charts;
 use super::number::{self, Number};
-use super::text::{column_of, lines_with_ends, shown};
+use super::text::{column_of, has, lines_with_ends, shown};
 use super::{OutputPosition, ReadError, Reading};
 use crate::Direction;
 
@@ -87,6 +87,9 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
 }
 
 pub(super) fn recognize(text: &str) -> bool {
+    if !has(text, MAIN) {
+        return false;
+    }
     let mut before = "";
     let mut has_instructions = false;
     for line in text.lines().map(shown) {

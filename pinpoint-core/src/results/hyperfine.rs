@@ -36,20 +36,21 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
     for benchmark in &benchmarks {
         *of_name.entry(&benchmark.command).or_default() += 1;
     }
+    let name = |benchmark: &Benchmark| match of_name.get(&*benchmark.command) {
+        Some(2..) => with_parameters(benchmark),
+        _ => benchmark.command.clone(),
+    };
+    let names: Vec<String> = benchmarks.iter().map(name).collect();
     let mut charts = Charts::default();
-    for (index, benchmark) in benchmarks.iter().enumerate() {
-        let name = match of_name.get(&*benchmark.command) {
-            Some(2..) => with_parameters(benchmark),
-            _ => benchmark.command.clone(),
-        };
-        match failure(benchmark) {
+    for (index, (benchmark, name)) in benchmarks.into_iter().zip(names).enumerate() {
+        match failure(&benchmark) {
             Some(code) => {
                 let reason = format!(
                     "its command {code}; json:/results/{index}/times takes the times all the same"
                 );
                 charts.fail(&name, reason);
             }
-            None => match benchmark.times.0.clone() {
+            None => match benchmark.times.0 {
                 None => charts.fail(&name, "one of its times is not a number"),
                 Some(times) => charts.add_once(&name, times, Some("s"), Direction::Down, || {
                     OutputPosition::Json(format!("/results/{index}"))

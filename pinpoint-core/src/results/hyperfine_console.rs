@@ -12,7 +12,7 @@
 
 use super::charts::Charts;
 use super::number::{self, Number};
-use super::text::{column_of, shown};
+use super::text::{column_of, has, shown};
 use super::{OutputPosition, ReadError, Reading};
 use crate::Direction;
 use crate::unit::convert;
@@ -56,7 +56,10 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
 
 pub(super) fn recognize(text: &str) -> bool {
     let mut lines = text.lines().map(shown);
-    lines.any(|line| begun(line).is_some()) && lines.any(|line| mean(line).is_some())
+    has(text, "Time (")
+        && has(text, "Benchmark ")
+        && lines.any(|line| begun(line).is_some())
+        && lines.any(|line| mean(line).is_some())
 }
 
 /// The command of `Benchmark 1: COMMAND`, before hyperfine 1.13 `Benchmark #1: COMMAND`.

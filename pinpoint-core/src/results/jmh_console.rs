@@ -15,9 +15,12 @@
 
 use super::charts::Charts;
 use super::number::{self, Number};
-use super::text::lines_with_ends;
+use super::text::{lines_with, lines_with_ends};
 use super::{OutputPosition, ReadError, Reading};
 use crate::Direction;
+
+/// The beginning of the first line.
+const VERSION: &str = "# JMH version: ";
 
 const MODES: [&str; 4] = ["thrpt", "avgt", "sample", "ss"];
 
@@ -81,8 +84,9 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
 }
 
 pub(super) fn recognize(text: &str) -> bool {
-    text.lines()
-        .any(|line| line.starts_with("# JMH version: ") || Header::of(line.trim_end()).is_some())
+    let mut titles = lines_with(text, " Mode ");
+    lines_with(text, VERSION).any(|line| line.starts_with(VERSION))
+        || titles.any(|line| Header::of(line.trim_end()).is_some())
 }
 
 /// `Iteration   1: 0.078 us/op`, and the like.

@@ -11,7 +11,7 @@
 
 use super::charts::Charts;
 use super::number::{self, Number};
-use super::text::{column_of, shown};
+use super::text::{column_of, lines_with, shown};
 use super::{OutputPosition, ReadError, Reading};
 use crate::Direction;
 
@@ -24,7 +24,7 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
         match result(line) {
             Some((name, Ended::Measured(value))) => {
                 charts.knows(index);
-                charts.add(name, vec![value], Some(UNIT), Direction::Down, || {
+                charts.add(name, [value], Some(UNIT), Direction::Down, || {
                     OutputPosition::Text {
                         line: index + 1,
                         column: column_of(line, name),
@@ -43,7 +43,7 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
 
 pub(super) fn recognize(text: &str) -> bool {
     let is_measured = |line| matches!(result(shown(line)), Some((_, Ended::Measured(_))));
-    text.lines().any(is_measured)
+    lines_with(text, " ... bench:").any(is_measured)
 }
 
 /// The end of a benchmark.

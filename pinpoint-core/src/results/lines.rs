@@ -34,7 +34,7 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
         }) = measurement(line)
         else {
             for pair in pairs(line).into_iter().flatten() {
-                let (name, value) = (&pair.name, vec![pair.value]);
+                let (name, value) = (&pair.name, [pair.value]);
                 charts.add(name, value, pair.unit, Direction::Unknown, || {
                     OutputPosition::Text {
                         line: index + 1,
@@ -44,34 +44,29 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
             }
             continue;
         };
-        let place = OutputPosition::Text {
+        let place = || OutputPosition::Text {
             line: index + 1,
             column: column_of(line, value),
         };
         match number {
             Value::Clear(Number::Finite(number)) => {
                 match number::comma(value) {
-                    Some(Comma::Decimal) => decimal_commas.push((name, value, place.clone())),
+                    Some(Comma::Decimal) => decimal_commas.push((name, value, place())),
                     Some(Comma::Thousands) => has_thousands = true,
                     None => {}
                 }
                 let unit = unit.map(|unit| of_rate(name, unit));
-                charts.add(
-                    name,
-                    vec![number],
-                    unit.as_deref(),
-                    Direction::Unknown,
-                    || place,
-                );
+                let unit = unit.as_deref();
+                charts.add(name, [number], unit, Direction::Unknown, place);
             }
             Value::Clear(Number::NotFinite) => {
-                charts.fail(name, format!("{place} holds `{value}`"));
-                not_finite.get_or_insert(ReadError::NotFinite {
-                    place,
+                charts.fail(name, format!("{} holds `{value}`", place()));
+                not_finite.get_or_insert_with(|| ReadError::NotFinite {
+                    place: place(),
                     found: format!("`{value}`"),
                 });
             }
-            Value::Ambiguous => ambiguous.push((name, value, unit, place)),
+            Value::Ambiguous => ambiguous.push((name, value, unit, place())),
         }
     }
     for row in rows(text) {
@@ -84,7 +79,7 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
             let (name, unit) = (&cell.name, Some(cell.unit));
             match cell.value {
                 Some(value) => {
-                    charts.add(name, vec![value], unit, Direction::Unknown, || place);
+                    charts.add(name, [value], unit, Direction::Unknown, || place);
                 }
                 None => charts.fail(name, format!("{place} holds `{}`", cell.text)),
             }
@@ -240,9 +235,13 @@ fn holds_a_value(name: &str) -> bool {
 
 /// The unit of a value whose name says that it is one of a second: `Transfer/sec: 60.33MB`.
 fn of_rate<'a>(name: &str, unit: &'a str) -> Cow<'a, str> {
-    let name = name.to_lowercase();
+    let ends_with = |end: &&str| {
+        let at = name.len().checked_sub(end.len());
+        let found = at.and_then(|at| name.as_bytes().get(at..));
+        found.is_some_and(|found| found.eq_ignore_ascii_case(end.as_bytes()))
+    };
     let ends = ["/sec", "/s", "per second", "per sec"];
-    match is_memory(Some(unit)) && ends.iter().any(|end| name.ends_with(end)) {
+    match ends.iter().any(ends_with) && is_memory(Some(unit)) {
         true => Cow::Owned(format!("{unit}/s")),
         false => Cow::Borrowed(unit),
     }

@@ -97,6 +97,10 @@ fn without_bullet(line: &str) -> &str {
 }
 
 fn without_log_prefix(line: &str) -> &str {
+    // Most lines have none, and are not looked at by the patterns.
+    if !may_have_prefix(line) {
+        return line;
+    }
     let Some([start, next, whole]) = &*PATTERNS else {
         return line;
     };
@@ -111,6 +115,26 @@ fn without_log_prefix(line: &str) -> &str {
         rest = &rest[found.end()..];
     }
     rest
+}
+
+/// The beginnings of the names of days and months.
+const NAMES: [&str; 19] = [
+    "Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun", "Jan", "Feb", "Mar", "Apr", "May", "Jun",
+    "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+];
+
+/// Returns true if a line begins as a prefix may: with a digit, a bracket, the letter and the digits
+/// of glog, or the three letters of a month or a day before a blank or the rest of the name.
+fn may_have_prefix(line: &str) -> bool {
+    let line = line.trim_start();
+    match line.as_bytes() {
+        [b'0'..=b'9' | b'[', ..] | [b'A'..=b'Z', b'0'..=b'9', ..] => true,
+        [b'A'..=b'Z', b'a'..=b'z', b'a'..=b'z', b'a'..=b'z', ..] => {
+            NAMES.iter().any(|name| line.starts_with(name))
+        }
+        [b'A'..=b'Z', b'a'..=b'z', b'a'..=b'z', ..] => true,
+        _ => false,
+    }
 }
 
 #[cfg(test)]
@@ -179,6 +203,18 @@ mod tests {
         // A duration, a count.
         for line in ["00:01:23", "123456789"] {
             assert_eq!(without_prefix(line), line);
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn lines_that_are_skipped_match_no_pattern(
+            line in r"[ \u{2003}]{0,2}([A-Z][a-z]{1,8}|[IA][0-9]{3,5}|\[|[0-9]{1,4}|é)?([-/:., ]|[0-9]{2}|May|Mon|\PC){0,9}"
+        ) {
+            let patterns = PATTERNS.as_ref().unwrap();
+            if !may_have_prefix(&line) {
+                proptest::prop_assert!(!patterns[0].is_match(&line) && !patterns[2].is_match(&line));
+            }
         }
     }
 

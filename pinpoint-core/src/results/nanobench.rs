@@ -17,7 +17,7 @@
 
 use super::charts::Charts;
 use super::number::{self, Number};
-use super::text::{column_of, lines_with_ends, shown};
+use super::text::{column_of, has, lines_with_ends, shown};
 use super::{OutputPosition, ReadError, Reading};
 use crate::Direction;
 use crate::unit::convert;
@@ -63,6 +63,10 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
 }
 
 pub(super) fn recognize(text: &str) -> bool {
+    // In the line below the titles, before the names.
+    if !has(text, "|:-") {
+        return false;
+    }
     let mut above = "";
     text.lines().map(shown).any(|line| {
         let above = std::mem::replace(&mut above, line);

@@ -28,7 +28,7 @@
 use super::charts::Charts;
 use super::number::{self, Number};
 use super::perf_stat_intervals::{self, Intervals, Part, seconds, split_place};
-use super::text::{column_of, lines_with_ends, shown};
+use super::text::{column_of, lines_with, lines_with_ends, shown};
 use super::{OutputPosition, ReadError, Reading, perf_stat_records};
 use crate::Direction;
 use crate::unit::convert;
@@ -190,16 +190,17 @@ fn read_intervals(text: &str) -> Result<Reading, ReadError> {
     charts.finish("a counter below `time counts unit events`")
 }
 
+/// The end of the head of the table of `-I`.
+const HEAD_END: &str = " unit events";
+
 /// Returns true for the head of the table of `-I`.
 fn is_head(line: &str) -> bool {
     let mut words = line.split_whitespace();
-    words.next() == Some("#")
-        && words.next() == Some("time")
-        && line.trim_end().ends_with(" unit events")
+    words.next() == Some("#") && words.next() == Some("time") && line.trim_end().ends_with(HEAD_END)
 }
 
 fn has_intervals(text: &str) -> bool {
-    text.lines().any(|line| is_head(shown(line)))
+    lines_with(text, HEAD_END).any(|line| is_head(shown(line)))
 }
 
 /// Names the chart that is the time of the command, of which the others tell why it is so long.
@@ -219,7 +220,7 @@ pub(super) fn direction(event: &str, unit: Option<&str>) -> Direction {
 }
 
 fn has_a_block(text: &str) -> bool {
-    (text.lines()).any(|line| shown(line).trim_start().starts_with(BEGIN))
+    lines_with(text, BEGIN).any(|line| shown(line).trim_start().starts_with(BEGIN))
 }
 
 fn is_cost(event: &str) -> bool {

@@ -17,6 +17,9 @@ pub(super) struct Intervals {
     sums: BTreeMap<String, Sum>,
     /// The end of the last part, and the number of parts.
     last: Option<(f64, usize)>,
+    /// The length of the last part, and of the shortest one before.
+    length: f64,
+    shortest: Option<f64>,
     /// The number of parts at the last head of the table.
     parts_at_head: Option<usize>,
     starts_again: bool,
@@ -66,8 +69,15 @@ impl Intervals {
         line: usize,
     ) {
         self.last = Some(match self.last {
-            None => (time, 1),
-            Some((last, parts)) if time > last => (time, parts + 1),
+            None => {
+                self.length = time;
+                (time, 1)
+            }
+            Some((last, parts)) if time > last => {
+                let before = std::mem::replace(&mut self.length, time - last);
+                self.shortest = Some(self.shortest.map_or(before, |it| it.min(before)));
+                (time, parts + 1)
+            }
             Some((last, parts)) => {
                 self.starts_again |= time < last;
                 (time, parts)
@@ -129,9 +139,20 @@ impl Intervals {
             let place = OutputPosition::Text { line: 1, column: 1 };
             let direction = direction(ELAPSED, Some("s"));
             charts.add_once(ELAPSED, vec![end], Some("s"), direction, || place);
+            let is_whole = |shortest| self.length >= shortest * OF_A_WHOLE_PART;
+            if self.shortest.is_some_and(is_whole) {
+                charts.remark(AFTER_A_WHOLE_PART.to_owned());
+            }
         }
     }
 }
+
+/// Perf waits for at least the whole time of a part, and the next ones vary by less than this.
+const OF_A_WHOLE_PART: f64 = 0.98;
+
+/// Perf writes nothing at the end of its output, so that the last part is the only sign of it: a
+/// command seldom ends just with a part.
+const AFTER_A_WHOLE_PART: &str = "the last part of the time is as long as the others: check that the output of perf is not cut off after it";
 
 const ELAPSED: &str = "elapsed";
 

@@ -141,6 +141,10 @@ fn json(line: &str) -> Option<Record<'_>> {
 
 /// A record with a character between its fields that is in none of them.
 fn separated(line: &str) -> Option<Record<'_>> {
+    // A value, a time or a part of the machine. Most lines of other outputs are skipped here.
+    if !line.starts_with(|it: char| it.is_ascii_digit() || matches!(it, '<' | 'C' | 'S' | 'N')) {
+        return None;
+    }
     let end = match line.strip_prefix('<') {
         Some(rest) if rest.starts_with("not ") => 2 + rest.find('>')?,
         _ => line.find(|it: char| !it.is_ascii_alphanumeric() && !matches!(it, '.' | '-'))?,

@@ -13,7 +13,7 @@
 
 use super::charts::Charts;
 use super::number::{self, Number};
-use super::text::{column_of, shown};
+use super::text::{column_of, lines_with, shown};
 use super::{OutputPosition, ReadError, Reading, pytest_durations};
 use crate::Direction;
 use crate::unit::convert;
@@ -65,8 +65,7 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
 }
 
 pub(super) fn recognize(text: &str) -> bool {
-    text.lines()
-        .any(|line| Head::from_line(shown(line)).is_some())
+    lines_with(text, "Name (time in ").any(|line| Head::from_line(shown(line)).is_some())
 }
 
 /// The titles of a table.

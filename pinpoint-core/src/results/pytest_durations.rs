@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 
 use super::charts::Charts;
 use super::number::{self, Number};
-use super::text::{lines_with_ends, shown};
+use super::text::{lines_with, lines_with_ends, shown};
 use super::{OutputPosition, ReadError, Reading};
 use crate::Direction;
 
@@ -73,7 +73,7 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
 }
 
 pub(super) fn recognize(text: &str) -> bool {
-    text.lines().any(|line| duration(shown(line)).is_some())
+    lines_with(text, "::").any(|line| duration(shown(line)).is_some())
 }
 
 /// The seconds, the part of the test, and its name.

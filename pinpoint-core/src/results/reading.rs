@@ -18,6 +18,9 @@ pub struct Reading {
     /// Remarks on the charts for the answer: a sentence each, without its period.
     pub remarks: Vec<String>,
     pub(super) lines: ReadLines,
+    /// A remark on each chart whose values have few digits. That on the tool's own result is in
+    /// `remarks`, too.
+    pub(super) coarse: BTreeMap<String, String>,
     /// The chart that is the tool's own result, beside others.
     pub(super) headline: Option<String>,
 }

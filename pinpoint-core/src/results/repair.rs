@@ -6,7 +6,9 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::ops::Range;
 
+use memchr::memchr2_iter;
 use serde::de::IgnoredAny;
 
 use super::log_prefix::without_prefix;
@@ -20,30 +22,31 @@ const MOST_INSIDE: usize = 8;
 const MOST_CHARACTERS: usize = 80;
 
 /// A document as its program meant it, with remarks on the changes.
-pub(super) struct Repaired {
-    pub(super) text: String,
+pub(super) struct Repaired<'a> {
+    pub(super) text: Cow<'a, str>,
     pub(super) remarks: Vec<String>,
 }
 
-/// Repairs a document that can't be read, if anything in it can be repaired. The places in it stay
-/// the same.
-pub(super) fn repaired(output: &[u8]) -> Option<Repaired> {
+/// Repairs a document that can't be read, if anything in it can be repaired. Of a text with lines
+/// before and after the document, only the document is left; else the places in it stay the same.
+pub(super) fn repaired(output: &[u8]) -> Option<Repaired<'_>> {
     let (text, encoding) = match utf_16(output) {
         Some(text) => (text.into(), None),
         None => with_latin_1(output),
     };
     let mut remarks: Vec<String> = encoding.into_iter().collect();
     let text = match other_lines(&text) {
-        Some(others) if !others.is_empty() => {
-            remarks.push(on_lines(&text, &others));
-            without(&text, &others).into()
+        Some(Others { lines, document }) if !lines.is_empty() => {
+            remarks.push(on_lines(&text, &lines));
+            match (text, document) {
+                // A copy would take as much memory as the output.
+                (Cow::Borrowed(text), Some(document)) => text[document].into(),
+                (text, _) => without(&text, &lines).into(),
+            }
         }
         _ => text,
     };
-    (!remarks.is_empty()).then(|| Repaired {
-        text: text.into_owned(),
-        remarks,
-    })
+    (!remarks.is_empty()).then_some(Repaired { text, remarks })
 }
 
 /// UTF-8 in which other bytes are Latin-1, with a remark on them.
@@ -81,9 +84,17 @@ pub(super) fn is_whole_in_log(text: &str) -> bool {
     other_lines(text).is_some()
 }
 
-/// The lines before, in and after the only JSON document of a text that are not part of it, by
-/// their indices. `None` if there is no such document, or one of the lines may belong to it.
-fn other_lines(text: &str) -> Option<Vec<usize>> {
+/// The lines around and in the only JSON document of a text.
+struct Others {
+    /// The indices of those that are not part of it.
+    lines: Vec<usize>,
+    /// The document, if all of them stand around it.
+    document: Option<Range<usize>>,
+}
+
+/// The lines before, in and after the only JSON document of a text that are not part of it. `None`
+/// if there is no such document, or one of the lines may belong to it.
+fn other_lines(text: &str) -> Option<Others> {
     let (at, mut others) = begin(text)?;
     let first = text[..at].matches('\n').count();
     let mut document = not_a_number::as_null(text[at..].into());
@@ -121,11 +132,20 @@ fn other_lines(text: &str) -> Option<Vec<usize>> {
         }
         others.push(last + 1 + index);
     }
-    Some(others)
+    // In a copy, something was replaced.
+    let document = matches!(document, Cow::Borrowed(_)).then_some(at..at + end);
+    Some(Others {
+        lines: others,
+        document,
+    })
 }
 
 /// The first byte of the document, and the indices of the lines before it.
 fn begin(text: &str) -> Option<(usize, Vec<usize>)> {
+    // Few texts have a document, and the lines of the others are not looked at.
+    if !may_have_document(text) {
+        return None;
+    }
     let mut before = Vec::new();
     let mut at = 0;
     for (index, line) in text.split_inclusive('\n').enumerate() {
@@ -142,6 +162,16 @@ fn begin(text: &str) -> Option<(usize, Vec<usize>)> {
         at += line.len();
     }
     None
+}
+
+/// Returns true if a document may begin in any line.
+fn may_have_document(text: &str) -> bool {
+    let mut brackets = memchr2_iter(b'{', b'[', text.as_bytes());
+    brackets.any(|at| {
+        let before = text[..at].rsplit('\n').next().unwrap_or_default();
+        let line = text[at..].split('\n').next().unwrap_or_default();
+        before.trim_start().is_empty() && !has_a_tag(line.trim_end())
+    })
 }
 
 /// Returns true if a line can't be one of a document in JSON, not even of a damaged one.
@@ -207,7 +237,7 @@ mod tests {
     use super::*;
 
     fn left_out(text: &str) -> Option<Vec<usize>> {
-        let mut lines = other_lines(text)?;
+        let Others { mut lines, .. } = other_lines(text)?;
         lines.sort_unstable();
         Some(lines)
     }
@@ -267,5 +297,8 @@ mod tests {
             ]
         );
         assert!(super::repaired(b"{\"a\": 1}").is_none());
+        // Nothing is copied where only the document is left.
+        let around = super::repaired(b"log x\n{\"a\": 1}\nlog y\n").unwrap();
+        assert!(matches!(around.text, Cow::Borrowed("{\"a\": 1}")));
     }
 }

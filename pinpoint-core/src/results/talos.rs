@@ -22,6 +22,7 @@
 
 use std::borrow::Cow;
 
+use memchr::memmem;
 use pinpoint_document::{Elements, Member};
 use serde::Deserialize;
 
@@ -65,8 +66,8 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
 
 pub(super) fn recognize(text: &str) -> bool {
     let follows = |marker: &str, opening: char| {
-        text.match_indices(marker)
-            .any(|(at, _)| text[at + marker.len()..].starts_with(opening))
+        let mut found = memmem::find_iter(text.as_bytes(), marker);
+        found.any(|at| text[at + marker.len()..].starts_with(opening))
     };
     follows(PERFHERDER, '{') || follows(TALOS, '[')
 }

@@ -6,6 +6,8 @@
 
 use std::borrow::Cow;
 
+use memchr::{memchr, memmem, memrchr};
+
 use super::{OutputPosition, ReadError};
 
 const ESCAPE: char = '\u{1b}';
@@ -60,6 +62,27 @@ pub(super) fn lines_with_ends(text: &str) -> impl Iterator<Item = (usize, &str, 
         Some(line) => (index, shown(line), true),
         None => (index, shown(line), false),
     })
+}
+
+/// The lines that contain a text, which has no end of a line in it. A walk through the lines takes
+/// ten times as long where few have it.
+pub(super) fn lines_with<'a>(text: &'a str, needle: &'a str) -> impl Iterator<Item = &'a str> {
+    let finder = memmem::Finder::new(needle);
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        let rest = text.get(at..)?;
+        let found = finder.find(rest.as_bytes())?;
+        let start = memrchr(b'\n', &rest.as_bytes()[..found]).map_or(0, |end| end + 1);
+        let line = rest.get(start..)?.lines().next()?;
+        let end = memchr(b'\n', &rest.as_bytes()[found..]);
+        at += end.map_or(rest.len(), |end| found + end + 1);
+        Some(line)
+    })
+}
+
+/// Returns true if a text contains another one.
+pub(super) fn has(text: &str, needle: &str) -> bool {
+    memmem::find(text.as_bytes(), needle.as_bytes()).is_some()
 }
 
 /// The last characters of a text: at most this many.
@@ -182,6 +205,17 @@ mod tests {
             Err(ReadError::NotUtf8(_))
         ));
         assert!(matches!(document(b"\xff\xfe{\0}\0"), Ok(text) if text == "{}"));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn lines_with_a_text_are_those_of_a_walk(
+            text in "[ab\r\né]{0,30}", needle in "[abé]{1,2}",
+        ) {
+            let walked: Vec<&str> = text.lines().filter(|line| line.contains(&needle)).collect();
+            proptest::prop_assert_eq!(lines_with(&text, &needle).collect::<Vec<_>>(), walked.clone());
+            proptest::prop_assert_eq!(has(&text, &needle), !walked.is_empty());
+        }
     }
 
     #[test]

@@ -14,7 +14,7 @@
 
 use super::charts::Charts;
 use super::number::{self, Number};
-use super::text::{column_of, shown};
+use super::text::{column_of, lines_with, shown};
 use super::{OutputPosition, ReadError, Reading};
 use crate::Direction;
 use crate::unit::convert;
@@ -79,7 +79,8 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
 }
 
 pub(super) fn recognize(text: &str) -> bool {
-    (text.lines()).any(|line| cells(shown(line)).is_some_and(|it| Head::from_cells(&it).is_some()))
+    lines_with(text, "│")
+        .any(|line| cells(shown(line)).is_some_and(|it| Head::from_cells(&it).is_some()))
 }
 
 struct Head<'a> {

@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 
 use super::charts::Charts;
 use super::number::{self, Number};
-use super::text::{column_of, shown};
+use super::text::{column_of, lines_with, shown};
 use super::{OutputPosition, ReadError, Reading};
 use crate::Direction;
 
@@ -68,7 +68,7 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
 }
 
 pub(super) fn recognize(text: &str) -> bool {
-    text.lines().any(|line| {
+    lines_with(text, "p999").any(|line| {
         let words = shown(line).split_whitespace();
         words.eq(TITLES)
     })

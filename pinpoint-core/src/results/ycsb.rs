@@ -13,7 +13,7 @@
 
 use super::charts::Charts;
 use super::number::{self, Number};
-use super::text::{column_of, lines_with_ends, shown};
+use super::text::{column_of, lines_with, lines_with_ends, shown};
 use super::{OutputPosition, ReadError, Reading};
 use crate::Direction;
 use crate::unit::convert;
@@ -58,7 +58,7 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
 }
 
 pub(super) fn recognize(text: &str) -> bool {
-    text.lines().any(|line| {
+    lines_with(text, "], ").any(|line| {
         figure(shown(line)).is_some_and(|[group, figure, _]| measure(group, figure).is_some())
     })
 }

@@ -463,6 +463,28 @@ fn a_time_of_few_steps_is_remarked() {
     }
 }
 
+/// The remark is on the chart that decides, not on the one that would.
+#[test]
+fn a_named_time_of_few_steps_is_remarked() {
+    let remarks = |chart, stderr| {
+        let run = Run {
+            charts: ChartChoice::Named(chart),
+            stderr,
+            ..run_printing("")
+        };
+        run.find().unwrap().remarks
+    };
+    let [coarse] = &remarks("user", "real 12.00\nuser 0.08\nsys 0.00\n")[..] else {
+        panic!("it is remarked");
+    };
+    assert!(
+        coarse.starts_with("`user` is printed in steps of 0.01 s"),
+        "{coarse}"
+    );
+    let fine = remarks("user", "real 0.17\nuser 0.80\nsys 0.00\n");
+    assert_eq!(fine, [""; 0]);
+}
+
 #[test]
 fn the_average_of_the_only_benchmark_of_mitata_is_meant() {
     const HEAD: &str = "clk: ~2.75 GHz\ncpu: AMD EPYC\nruntime: node 20.20.2 (x64-linux)\n\nbenchmark                   avg (min … max) p75 / p99    (min … top 1%)\n------------------------------------------- -------------------------------\n";

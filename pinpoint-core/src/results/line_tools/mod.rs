@@ -101,9 +101,17 @@ fn tools_of(text: &str) -> BTreeSet<usize> {
     let Some(signs) = SIGNS.as_ref() else {
         return found;
     };
-    let mut lines = text.lines().peekable();
-    while let Some(line) = lines.next() {
-        let next = lines.peek().copied().unwrap_or_default();
+    let mut before = 0;
+    for word in signs.words.find_iter(text) {
+        // A line may have several.
+        if word.start() < before {
+            continue;
+        }
+        let start = text[..word.start()].rfind('\n').map_or(0, |end| end + 1);
+        let mut lines = text[start..].lines();
+        let line = lines.next().unwrap_or_default();
+        let next = lines.next().unwrap_or_default();
+        before = start + line.len();
         for sign in &signs.first.matches(shown(line).trim()) {
             let (tool, second) = &signs.tools[sign];
             if (second.as_ref()).is_none_or(|second| second.is_match(shown(next).trim())) {
@@ -124,6 +132,8 @@ pub(super) fn names() -> String {
 
 /// The signs of all tools.
 struct Signs {
+    /// The longest word of the first line of each, of which few lines have one.
+    words: Regex,
     /// The first line of each.
     first: RegexSet,
     /// The tool of each, and its second line.
@@ -133,6 +143,7 @@ struct Signs {
 static SIGNS: LazyLock<Option<Signs>> = LazyLock::new(|| {
     let signs = (TOOLS.iter().enumerate())
         .flat_map(|(index, tool)| tool.signs.iter().map(move |sign| (index, *sign)));
+    let mut words = Vec::new();
     let mut first = Vec::new();
     let mut tools = Vec::new();
     for (tool, sign) in signs {
@@ -140,11 +151,17 @@ static SIGNS: LazyLock<Option<Signs>> = LazyLock::new(|| {
             Some((line, second)) => (line, Some(template::compile(second)?)),
             None => (sign, None),
         };
+        words.push(regex::escape(template::longest_word(line)?));
         first.push(template::pattern(line));
         tools.push((tool, second));
     }
     let first = RegexSet::new(first).ok()?;
-    Some(Signs { first, tools })
+    let words = Regex::new(&words.join("|")).ok()?;
+    Some(Signs {
+        words,
+        first,
+        tools,
+    })
 });
 
 #[cfg(test)]

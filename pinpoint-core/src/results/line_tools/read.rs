@@ -115,7 +115,6 @@ impl Reader {
         }
         let names: BTreeSet<&str> = titles.iter().copied().collect();
         let mut counts: BTreeMap<String, usize> = BTreeMap::new();
-        let mut coarse: BTreeMap<String, String> = BTreeMap::new();
         for Found {
             title,
             chart,
@@ -129,7 +128,7 @@ impl Reader {
             };
             *counts.entry(chart.clone()).or_default() += 1;
             if let Some(remark) = value.remark_if_coarse(&chart) {
-                coarse.entry(chart.clone()).or_insert(remark);
+                charts.coarse(&chart, remark);
             }
             match value.number {
                 Number::Finite(number) => {
@@ -154,9 +153,6 @@ impl Reader {
         };
         if let Some(headline) = headline {
             charts.headline(headline);
-            if let Some(remark) = coarse.get(headline) {
-                charts.remark(remark.clone());
-            }
         }
         charts.finish(&format!("a result of {}", tool.name))
     }

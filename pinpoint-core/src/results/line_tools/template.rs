@@ -66,6 +66,15 @@ pub(super) fn pattern(template: &str) -> String {
     pattern + "$"
 }
 
+/// The longest text without a blank that is in each line of a template; `None` if it has only parts.
+pub(super) fn longest_word(template: &str) -> Option<&str> {
+    let fixed = (template.split('{')).map(|it| it.split_once('}').map_or(it, |(_, after)| after));
+    let words = fixed
+        .flat_map(|it| it.split(' '))
+        .filter(|it| !it.is_empty());
+    words.max_by_key(|word| word.len())
+}
+
 pub(super) fn compile(template: &str) -> Option<Regex> {
     Regex::new(&pattern(template)).ok()
 }
@@ -105,6 +114,18 @@ mod tests {
             let found = pattern.captures(line);
             let found = found.and_then(|it| Some(it.name(part)?.as_str()));
             assert_eq!(found, expected, "{template} in {line}");
+        }
+    }
+
+    #[test]
+    fn the_longest_word_is_of_the_fixed_text() {
+        for (template, word) in [
+            ("{mark}{name}{dots}: avg={} p9={} {}", Some("avg=")),
+            ("real {time}", Some("real")),
+            ("{}: {value}", Some(":")),
+            ("{name} {value}", None),
+        ] {
+            assert_eq!(longest_word(template), word, "{template}");
         }
     }
 

@@ -151,6 +151,26 @@ fn documents_of_others_with_benchmarks_and_runs_are_not_pyperf_s() {
     }
 }
 
+/// Nothing stands at the end of the output, so that a cut between two parts is only likely.
+#[test]
+fn a_last_part_of_the_time_that_is_whole_is_remarked() {
+    let head = "#           time             counts unit events\n";
+    for (times, count) in [
+        (&["0.1001", "0.2003", "0.3004"][..], 1),
+        (&["0.1001", "0.2003", "0.2904"], 0),
+        (&["0.1001"], 0),
+    ] {
+        let rows: Vec<String> = (times.iter())
+            .map(|time| format!("     {time}    5 msec task-clock\n"))
+            .collect();
+        let output = format!("{head}{}", rows.concat());
+        let reading = format("perf-stat").read_with_failures(output.as_bytes());
+        let reading = reading.expect("it is sound");
+        assert_eq!(reading.remarks.len(), count, "{output}");
+        assert!(reading.charts.contains_key("task-clock"), "{output}");
+    }
+}
+
 fn read_alone(output: &str) -> BTreeMap<String, Series> {
     read("perf-stat", output).unwrap_or_default()
 }
