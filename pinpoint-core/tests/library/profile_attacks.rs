@@ -116,6 +116,17 @@ fn shared_tables_of_many_threads_are_read_once() {
     assert_eq!(profile.stacks.len(), stacks + 1);
 }
 
+/// A word is walked through once, and not for each colon in it.
+#[test]
+fn a_long_word_with_many_colons_is_read_once() {
+    let error = Profile::read("a:".repeat(500_000).as_bytes()).map(|profile| profile.samples);
+    assert!(matches!(error, Err(ReadProfileError::NotRecognized)));
+    let colons = "std::".repeat(200_000);
+    let profile = read(&format!("{colons} 1 1.5: 5 cycles:\n\t1 f+0x1 (/w)\n\n"));
+    assert_eq!(samples(&profile), [("f", 5.0)]);
+    assert_eq!(profile.times, [0.0]);
+}
+
 #[test]
 fn perf_has_sources_with_spaces_and_threads_with_brackets() {
     let profile =

@@ -128,19 +128,20 @@ fn header_without_time(line: &str) -> Option<Header<'_>> {
     })
 }
 
-/// The first word that is a time, `587.513722:`, with the text before and after it.
+/// The first word that is a time, `587.513722:`, with the text before and after it. Only the first
+/// colon of a word can end a time: before any other stands a colon.
 fn time(line: &str) -> Option<(&str, f64, &str)> {
-    let mut from = 0;
-    while let Some(at) = line.get(from..)?.find(':') {
-        let colon = from + at;
-        let before = line.get(..colon)?;
-        let start = before.rfind(char::is_whitespace).map_or(0, |at| at + 1);
-        let word = before.get(start..)?;
-        let is_time = word.contains('.') && word.bytes().all(|b| b.is_ascii_digit() || b == b'.');
-        if is_time && let Ok(seconds) = word.parse() {
-            return Some((line.get(..start)?, seconds, line.get(colon + 1..)?));
+    let mut start = 0;
+    for word in line.split_inclusive(char::is_whitespace) {
+        if let Some((number, _)) = word.split_once(':')
+            && number.contains('.')
+            && number.bytes().all(|b| b.is_ascii_digit() || b == b'.')
+            && let Ok(seconds) = number.parse()
+        {
+            let after = start + number.len() + 1;
+            return Some((line.get(..start)?, seconds, line.get(after..)?));
         }
-        from = colon + 1;
+        start += word.len();
     }
     None
 }
