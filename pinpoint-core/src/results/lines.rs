@@ -3,6 +3,8 @@
 
 use std::borrow::Cow;
 
+use memchr::memchr2_iter;
+
 use super::charts::Charts;
 use super::clocks;
 use super::log_prefix::without_prefix;
@@ -155,7 +157,15 @@ pub(super) enum Value {
 /// Takes a line apart; anything that does not look entirely like a measurement is prose.
 pub(super) fn measurement(line: &str) -> Option<Measurement<'_>> {
     // Most lines of a log have none, and are skipped.
-    if !line.contains(": ") && !line.contains(":\t") && !line.contains(" = ") {
+    let bytes = line.as_bytes();
+    let mut signs = memchr2_iter(b':', b'=', bytes);
+    let is_before_a_value = |at: usize| {
+        matches!(
+            (&bytes[..at], &bytes[at..]),
+            (_, [b':', b' ' | b'\t', ..]) | ([.., b' '], [b'=', b' ', ..])
+        )
+    };
+    if !signs.any(is_before_a_value) {
         return None;
     }
     let (name, rest) = split_name(without_prefix(line))?;
@@ -223,6 +233,10 @@ pub(super) fn measurement(line: &str) -> Option<Measurement<'_>> {
 /// Returns true if a name holds another value, as in `p50: 5 ms, p99: 50 ms` or in `12 ms (10
 /// allocations: 1 KiB)`. Neither is the measure of the line then.
 fn holds_a_value(name: &str) -> bool {
+    // Most names have none of these signs.
+    if !name.contains([':', '=', '(', ')']) {
+        return false;
+    }
     let is_value = |text: &str| {
         text.trim_start()
             .starts_with(|it: char| it.is_ascii_digit())

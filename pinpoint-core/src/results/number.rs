@@ -163,6 +163,9 @@ pub(super) fn duration(text: &str) -> Option<f64> {
 
 /// Returns true for hours, minutes and seconds, or the last two, as in `00:01:23.45`.
 pub(super) fn is_clock(text: &str) -> bool {
+    if !text.contains(':') {
+        return false;
+    }
     let parts: Vec<&str> = text.split(':').collect();
     let is_digits = |text: &str| !text.is_empty() && text.bytes().all(|it| it.is_ascii_digit());
     let Some((seconds, before)) = parts.split_last() else {

@@ -168,9 +168,10 @@ fn begin(text: &str) -> Option<(usize, Vec<usize>)> {
 fn may_have_document(text: &str) -> bool {
     let mut brackets = memchr2_iter(b'{', b'[', text.as_bytes());
     brackets.any(|at| {
-        let before = text[..at].rsplit('\n').next().unwrap_or_default();
-        let line = text[at..].split('\n').next().unwrap_or_default();
-        before.trim_start().is_empty() && !has_a_tag(line.trim_end())
+        let before = text[..at].trim_end_matches(|it: char| it != '\n' && it.is_whitespace());
+        // Only of the first bracket of a line the rest is walked through.
+        (before.is_empty() || before.ends_with('\n'))
+            && !has_a_tag(text[at..].split('\n').next().unwrap_or_default().trim_end())
     })
 }
 
@@ -297,6 +298,9 @@ mod tests {
             ]
         );
         assert!(super::repaired(b"{\"a\": 1}").is_none());
+        // A line is not walked through for each bracket in it.
+        let brackets = format!("log {}\n", "[".repeat(1 << 20));
+        assert!(!may_have_document(&brackets));
         // Nothing is copied where only the document is left.
         let around = super::repaired(b"log x\n{\"a\": 1}\nlog y\n").unwrap();
         assert!(matches!(around.text, Cow::Borrowed("{\"a\": 1}")));

@@ -10,6 +10,8 @@
 //! than one has a unit. The unit is in the header or in the cell. In CSV only the header counts, since
 //! prose with commas looks like a row. Cells without a unit are not read: they may be counts.
 
+use memchr::{memchr_iter, memchr3};
+
 use super::number::{self, Number, Printed};
 use crate::unit::is_measure;
 
@@ -74,11 +76,14 @@ impl<'a> Header<'a> {
             true => &['|'][..],
             false => &[',', '\t', BLANKS],
         };
-        // Most lines of a log have none, and are skipped.
         let is_in_line = |separator: &&char| match **separator {
-            BLANKS => line.contains("  "),
+            BLANKS => has_two_blanks(line),
             separator => line.contains(separator),
         };
+        // Most lines of a log have none, and are skipped.
+        if memchr3(b'|', b',', b'\t', line.as_bytes()).is_none() && !has_two_blanks(line) {
+            return None;
+        }
         separators.iter().filter(is_in_line).find_map(|separator| {
             let columns: Vec<_> = split(line, *separator).map(with_unit).collect();
             let is_name = |(name, _): &(&str, _)| name.starts_with(char::is_alphabetic);
@@ -156,6 +161,11 @@ impl<'a> Header<'a> {
 
 /// The separator of columns that are two blanks or more apart.
 const BLANKS: char = ' ';
+
+fn has_two_blanks(line: &str) -> bool {
+    let mut blanks = memchr_iter(b' ', line.as_bytes());
+    blanks.any(|at| line.as_bytes().get(at + 1) == Some(&b' '))
+}
 
 /// The number and the unit of a cell: `12.5 ms`, `12.5ms`, `12.5 ± 0.1 ms`. Percentages are not
 /// read: most columns of them are shares or deviations.

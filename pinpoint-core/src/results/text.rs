@@ -95,6 +95,10 @@ pub(super) fn last_characters(text: &str, most: usize) -> &str {
 
 /// The final text of a line on a terminal, after being written over.
 pub(super) fn shown(line: &str) -> &str {
+    // Few lines have one.
+    if !line.contains('\r') {
+        return line;
+    }
     let line = line.trim_end_matches('\r');
     line.rsplit('\r').next().unwrap_or(line)
 }
