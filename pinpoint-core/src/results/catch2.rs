@@ -20,7 +20,7 @@ use std::borrow::Cow;
 use quick_xml::events::{BytesStart, Event};
 use quick_xml::{Reader, XmlVersion};
 
-use super::charts::Charts;
+use super::charts::{Charts, MOST_OF_A_SHARED_NAME};
 use super::number::{self, Number};
 use super::text::place_at;
 use super::{OutputPosition, ReadError, Reading};
@@ -33,6 +33,8 @@ struct Element {
     is_results: bool,
     /// Its name, if it is part of a chart's.
     name: Option<String>,
+    /// The bytes of the names of this and of all elements around it, and one for each of them.
+    length: usize,
 }
 
 pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
@@ -101,9 +103,15 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
                 }
                 _ => None,
             };
+            let outer = open.last().map_or(0, |parent| parent.length);
+            let length = outer + name.as_ref().map_or(0, String::len) + 1;
+            if length > MOST_OF_A_SHARED_NAME {
+                return Err(refuse("the names of the sections are too long".into()));
+            }
             open.push(Element {
                 is_results: tag.as_ref() == "BenchmarkResults",
                 name,
+                length,
             });
         }
     }

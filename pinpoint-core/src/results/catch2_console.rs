@@ -21,7 +21,7 @@
 //! printed unit. A benchmark that failed has no chart, nor has one of a test case with an assertion
 //! that did not hold. Checked with Catch2 2.13.
 
-use super::charts::Charts;
+use super::charts::{Charts, MOST_OF_A_SHARED_NAME};
 use super::number::{self, Number};
 use super::text::{column_of, lines_with, shown};
 use super::{OutputPosition, ReadError, Reading};
@@ -44,6 +44,7 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
     let mut charts = Charts::default();
     let mut state = State::Between;
     let mut title: Vec<&str> = Vec::new();
+    let mut length_of_title = 0;
     // The lines of a name that is wrapped, and the chart whose mean is on the next line.
     let mut name: Vec<&str> = Vec::new();
     let mut pending: Option<String> = None;
@@ -56,6 +57,7 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
                 State::Head => State::Rows,
                 State::Between | State::Rows => {
                     title.clear();
+                    length_of_title = 0;
                     State::Title
                 }
             };
@@ -70,8 +72,17 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
             failed_cases.extend(title.first().copied());
         }
         match state {
-            State::Title if !line.trim().is_empty() => title.push(line.trim()),
+            State::Title if !line.trim().is_empty() => {
+                length_of_title += line.len();
+                if length_of_title > MOST_OF_A_SHARED_NAME {
+                    title.clear();
+                } else {
+                    title.push(line.trim());
+                }
+            }
             State::Title | State::Between | State::Head => {}
+            // Its benchmarks have no name.
+            State::Rows if length_of_title > MOST_OF_A_SHARED_NAME => charts.doubts(index),
             State::Rows => {
                 if first_row(line).is_some() || mean(line).is_some() {
                     charts.knows(index);

@@ -1,6 +1,6 @@
 //! The collection of values found by the readers.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ops::Bound;
 
 use super::reading::ReadLines;
@@ -22,7 +22,8 @@ pub(super) struct Charts {
     remarks: Vec<String>,
     coarse: BTreeMap<String, String>,
     headline: Option<String>,
-    benchmarks: BTreeSet<String>,
+    first_benchmark: Option<String>,
+    has_several_benchmarks: bool,
 }
 
 impl Charts {
@@ -172,8 +173,9 @@ impl Charts {
     /// Notes a benchmark, whose own chart bears its name, and whose further ones add to it: the
     /// chart of an only benchmark is the tool's own result.
     pub(super) fn benchmark(&mut self, name: &str) {
-        if !self.benchmarks.contains(name) {
-            self.benchmarks.insert(name.to_owned());
+        match &self.first_benchmark {
+            None => self.first_benchmark = Some(name.to_owned()),
+            Some(first) => self.has_several_benchmarks |= first != name,
         }
     }
 
@@ -206,8 +208,8 @@ impl Charts {
         for chart in self.failed.keys() {
             self.series.remove(chart);
         }
-        if self.headline.is_none() && self.benchmarks.len() == 1 {
-            let only = self.benchmarks.pop_first();
+        if self.headline.is_none() && !self.has_several_benchmarks {
+            let only = self.first_benchmark.take();
             self.headline = only.filter(|chart| self.series.contains_key(chart));
         }
         let headline = self.headline.as_ref();
@@ -238,6 +240,10 @@ impl Charts {
         })
     }
 }
+
+/// The most bytes of a name that many benchmarks share, as that of their package. Each of them holds
+/// it, so that a longer one takes as much as the square of the output.
+pub(super) const MOST_OF_A_SHARED_NAME: usize = 4096;
 
 /// The most failed charts that a message lists.
 const NAMES_IN_A_MESSAGE: usize = 20;

@@ -22,7 +22,7 @@
 
 use std::collections::BTreeMap;
 
-use super::charts::Charts;
+use super::charts::{Charts, MOST_OF_A_SHARED_NAME};
 use super::number::{self, Number};
 use super::text::{column_of, lines_with};
 use super::{OutputPosition, ReadError, Reading};
@@ -50,6 +50,15 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
     let mut charts = Charts::default();
     for (index, line) in text.split_inclusive('\n').enumerate() {
         if let Some(name) = line.strip_prefix("pkg:") {
+            if name.len() > MOST_OF_A_SHARED_NAME {
+                return Err(ReadError::GoLine {
+                    place: OutputPosition::Text {
+                        line: index + 1,
+                        column: 1,
+                    },
+                    problem: "the name of the package is too long",
+                });
+            }
             package = Some(name.trim());
         }
         match failure(line) {

@@ -13,6 +13,7 @@ use proptest::prelude::*;
 mod any_sample;
 mod consoles;
 mod damaged;
+mod large;
 mod line_tools;
 mod recognized;
 mod spoiled;
