@@ -16,7 +16,7 @@ use std::collections::BTreeSet;
 
 use super::charts::Charts;
 use super::number::{self, Number};
-use super::text::{column_of, lines_with, shown};
+use super::text::{column_of, has, lines_with, shown};
 use super::{OutputPosition, ReadError, Reading};
 use crate::Direction;
 
@@ -31,7 +31,10 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
             .enumerate()
             .map(|(index, line)| (index, shown(line)))
     };
+    // Only statistics have to be told from benchmarks whose names end like theirs.
+    let has_statistics = STATISTICS.iter().chain([&"_cv"]).any(|it| has(text, it));
     let names: BTreeSet<&str> = rows()
+        .filter(|_| has_statistics)
         .filter_map(|(_, line)| Some(row(line)?.name))
         .collect();
     let mut charts = Charts::default();
@@ -56,7 +59,7 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
         ] {
             match number {
                 Number::Finite(value) => {
-                    charts.add(&chart, vec![value], Some(unit), Direction::Down, || {
+                    charts.add(&chart, [value], Some(unit), Direction::Down, || {
                         OutputPosition::Text {
                             line: index + 1,
                             column: column_of(line, unit),

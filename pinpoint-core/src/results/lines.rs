@@ -136,7 +136,7 @@ pub(super) fn recognize(text: &str) -> bool {
         pairs.any(|pair| pair.unit.is_some() && !is_setting(&pair.name, pair.unit))
     };
     let has_value = |line| is_measure(line) || has_pairs(line);
-    text.lines().any(has_value) || !rows(text).is_empty() || only_sentence(text).is_some()
+    text.lines().any(has_value) || rows(text).next().is_some() || only_sentence(text).is_some()
 }
 
 /// A line that gives a value.

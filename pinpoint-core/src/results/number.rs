@@ -12,9 +12,10 @@ pub(super) enum Number {
 /// Reads a decimal number: digits with an optional sign, point and exponent.
 pub(super) fn number(text: &str) -> Option<Number> {
     let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
-    if ["nan", "inf", "infinity"]
-        .iter()
-        .any(|name| unsigned.eq_ignore_ascii_case(name))
+    if unsigned.starts_with(['n', 'N', 'i', 'I'])
+        && ["nan", "inf", "infinity"]
+            .iter()
+            .any(|name| unsigned.eq_ignore_ascii_case(name))
     {
         return Some(Number::NotFinite);
     }

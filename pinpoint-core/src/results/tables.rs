@@ -35,18 +35,16 @@ pub(super) struct Row<'a> {
 }
 
 /// The lines of the tables in a text. A last line without an end may be cut off, and is not read.
-pub(super) fn rows(text: &str) -> Vec<Row<'_>> {
-    let mut rows = Vec::new();
+pub(super) fn rows(text: &str) -> impl Iterator<Item = Row<'_>> {
     let mut header: Option<Header> = None;
-    for (index, line) in text.split_inclusive('\n').enumerate() {
-        let Some(line) = line.strip_suffix('\n') else {
-            break;
-        };
-        let line = line.trim();
+    let lines = text.split_inclusive('\n').enumerate();
+    let whole = lines.map_while(|(index, line)| Some((index, line.strip_suffix('\n')?.trim())));
+    whole.flat_map(move |(index, line)| {
+        let mut rows = Vec::new();
         if let Some(known) = &mut header {
             if known.is_rule(line) {
                 known.lines.push(index);
-                continue;
+                return rows;
             }
             if let Some(cells) = known.cells(line) {
                 rows.extend(known.lines.drain(..).map(|index| Row {
@@ -54,12 +52,12 @@ pub(super) fn rows(text: &str) -> Vec<Row<'_>> {
                     cells: Vec::new(),
                 }));
                 rows.push(Row { index, cells });
-                continue;
+                return rows;
             }
         }
         header = Header::new(line, index);
-    }
-    rows
+        rows
+    })
 }
 
 struct Header<'a> {
@@ -119,7 +117,7 @@ impl<'a> Header<'a> {
         if cells.len() != self.columns.len() {
             return None;
         }
-        let measure = |cell| measure(cell).filter(|_| self.separator != ',');
+        let measure = |cell| (self.separator != ',').then(|| measure(cell)).flatten();
         let measured: Vec<_> = (cells.iter().zip(&self.columns))
             .filter_map(|(cell, (column, unit))| {
                 let (value, unit) = match (measure(cell), unit) {
@@ -223,7 +221,7 @@ mod tests {
     use super::*;
 
     fn values(text: &str) -> Vec<(String, Option<f64>, &str)> {
-        let cells = rows(text).into_iter().flat_map(|row| row.cells);
+        let cells = rows(text).flat_map(|row| row.cells);
         cells
             .map(|cell| (cell.name, cell.value, cell.unit))
             .collect()
@@ -261,7 +259,7 @@ mod tests {
                 ("sort Memory".to_owned(), Some(3.0), "MB"),
             ]
         );
-        let lines: Vec<usize> = (rows("name,time_ms\nsort,1\nsort,2\nend\n").iter())
+        let lines: Vec<usize> = rows("name,time_ms\nsort,1\nsort,2\nend\n")
             .map(|row| row.index)
             .collect();
         assert_eq!(lines, [0, 1, 2]);
@@ -284,7 +282,7 @@ mod tests {
             "we sorted  and slept\n5  12.5 ms\n",
             "we sorted, in all (ms)\nand then, we slept\n",
         ] {
-            assert_eq!(rows(text), [], "{text}");
+            assert_eq!(rows(text).next(), None, "{text}");
         }
     }
 }
