@@ -1,6 +1,7 @@
 //! `pinpoint explain`: profiles of real tools in, the answer, the document and exports out.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
@@ -194,6 +195,46 @@ fn errors_name_the_file_and_what_to_do() {
     assert!(!text.contains(".pinpoint-"), "{text}");
     let text = error(&["--base", &sound, "--experiment", &sound, "--window", "load"]);
     assert!(text.contains("there is no mark \"load\""), "{text}");
+}
+
+/// A `perf` that writes this where it is asked for the text of a file.
+fn perf_that(world: &World, script: &str) -> String {
+    let folder = world.repository.join("tools");
+    fs::create_dir_all(&folder).unwrap();
+    let perf = folder.join("perf");
+    fs::write(&perf, format!("#!/bin/sh\n{script}\n")).unwrap();
+    fs::set_permissions(&perf, fs::Permissions::from_mode(0o755)).unwrap();
+    folder.display().to_string()
+}
+
+#[test]
+fn files_of_perf_are_read_by_perf() {
+    let world = World::new();
+    let path = world.repository.join("perf.data");
+    fs::write(&path, b"PERFILE2\0\x01").unwrap();
+    let (data, text) = (path.display().to_string(), profile("perf-6.1.txt"));
+    let with = |tools: &str, code| {
+        let files = ["--base", &data, "--experiment", &text, "--output", "json"];
+        let explain = world.pinpoint(&["explain"]).and(&files);
+        explain.env("PATH", tools).ends_with(code)
+    };
+    let script = format!(
+        "[ \"$1\" = script ] && for last; do :; done && [ \"$last\" = '{data}' ] && while IFS= read -r line; do printf '%s\\n' \"$line\"; done < '{text}'"
+    );
+    let whole = &with(&perf_that(&world, &script), 4).document()["whole"];
+    assert!(whole["base"].as_f64().unwrap() > 0.0, "{whole}");
+    assert_eq!(whole["base"], whole["experiment"]);
+    let broken = perf_that(&world, "echo 'the file is cut off' >&2; exit 1");
+    let error = with(&broken, 2).stderr;
+    assert!(
+        error.contains("perf script failed: the file is cut off; see what"),
+        "{error}"
+    );
+    let without = with("/nonexistent", 2).stderr;
+    assert!(
+        without.contains("perf is not installed here; install it"),
+        "{without}"
+    );
 }
 
 #[test]

@@ -4,6 +4,7 @@ pub(crate) mod about;
 pub(crate) mod explanation_report;
 pub(crate) mod made;
 mod pairs;
+mod perf_data;
 pub(crate) mod problems;
 pub(crate) mod profile_file;
 mod report_file;

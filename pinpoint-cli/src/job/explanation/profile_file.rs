@@ -9,6 +9,7 @@ use std::path::Path;
 use pinpoint_core::profile::{Profile, ReadProfileError, Window};
 use pinpoint_report::text::name;
 
+use super::perf_data;
 use crate::error::CliError;
 use crate::show::output::errln;
 use crate::show::text::FOUND as WARNING;
@@ -23,7 +24,12 @@ pub(crate) fn read(
     event: Option<&str>,
 ) -> Result<Profile, CliError> {
     let refused = |source| refused(path, source);
-    let profile = Profile::read_event(&content(path)?, event).map_err(refused)?;
+    let mut content = content(path)?;
+    // A pipe is read once; the reader says what to do with what stood in it.
+    if perf_data::is_perf_data(&content) && !is_read_once(path) {
+        content = perf_data::text(path)?;
+    }
+    let profile = Profile::read_event(&content, event).map_err(refused)?;
     for warning in &profile.warnings {
         let path = path.display();
         errln!(
@@ -78,7 +84,7 @@ pub(super) fn is_read_once(path: &Path) -> bool {
 pub(crate) const STANDARD_INPUT: &str = "-";
 
 /// Reads everything, up to a limit.
-fn at_most(reader: impl Read, path: &Path) -> Result<Vec<u8>, CliError> {
+pub(super) fn at_most(reader: impl Read, path: &Path) -> Result<Vec<u8>, CliError> {
     let mut content = Vec::new();
     let mut begin = reader.take(MOST_BYTES + 1);
     begin
