@@ -5,7 +5,7 @@ use std::path::Path;
 
 use pinpoint_backends::local::Repository;
 use pinpoint_backends::traces::{History, NumberedAnnotation, NumberedCommit};
-use pinpoint_traces::{AnnotationKind, CommitName, CommitNumber, Dataset, Joined};
+use pinpoint_traces::{CommitName, CommitNumber, Dataset};
 
 use crate::arguments::{Display, RangeArgument};
 use crate::commands::ingest::git;
