@@ -22,6 +22,14 @@ use crate::model::written;
 /// All commits.
 const ALL: std::ops::RangeInclusive<CommitNumber> = CommitNumber(0)..=CommitNumber(u32::MAX);
 
+/// Names, commits, values, and warnings.
+type Values<'py> = (
+    Vec<String>,
+    Bound<'py, PyAny>,
+    Bound<'py, PyAny>,
+    Vec<String>,
+);
+
 #[doc = include_str!(concat!(env!("OUT_DIR"), "/TraceReader"))]
 #[pyclass(frozen, module = "pinpoint")]
 pub(crate) struct TraceReader {
@@ -46,12 +54,7 @@ impl TraceReader {
         commits: Option<(u32, u32)>,
         last: Option<usize>,
         limit: u64,
-    ) -> PyResult<(
-        Vec<String>,
-        Bound<'py, PyAny>,
-        Bound<'py, PyAny>,
-        Vec<String>,
-    )> {
+    ) -> PyResult<Values<'py>> {
         let query: Query = parsed("query", query)?;
         let formula: Option<Formula> = formula.map(|it| parsed("formula", it)).transpose()?;
         let at = match (commits, last) {

@@ -309,7 +309,7 @@ fn evaluate(node: &Node, frames: &[Frame]) -> Result<Frame, TraceStoreError> {
     let mut inputs = Vec::new();
     for input in &node.inputs {
         let frame = frames.get(input.set).cloned();
-        let mut frame = frame.ok_or_else(|| EvaluateError::Columns)?;
+        let mut frame = frame.ok_or(EvaluateError::Columns)?;
         for formula in &input.formulas {
             for (name, row) in evaluate(formula, frames)?.rows() {
                 frame.push(name.clone(), row)?;

@@ -140,10 +140,7 @@ mod tests {
         assert!((found[0] - 1.1985).abs() < 1e-12 && (found[1] - 1.3345).abs() < 1e-12);
 
         let (found, [low, estimate, high]) = levels(8.0, 8.0, [0.05, 0.1, 0.15], true);
-        assert!(
-            (found[1] / found[0] - 0.1_f64.exp()).abs() < 1e-12,
-            "{found:?}"
-        );
+        assert!((found[1] / found[0] - exp(0.1)).abs() < 1e-12, "{found:?}");
         assert!((found[0] * found[1] - 64.0).abs() < 1e-9, "{found:?}");
         assert!((found[1] - found[0] - estimate).abs() < 1e-12);
         assert!(low < estimate && estimate < high);
