@@ -289,12 +289,15 @@ pub struct Effect {
     pub interval: Option<Interval>,
     /// The confidence of the interval.
     pub confidence: f64,
-    /// The older commit's median, or its rate of failures. Where most runs of the two sides met
-    /// different states of the machine, which the strategy `adaptive` leaves out of the estimate, a
-    /// level without these in place of the median.
+    /// The older commit's median, or its rate of failures; if `adjusted`, its level.
     pub before: f64,
-    /// The same of the newer commit.
+    /// The newer commit's median, or its rate of failures; if `adjusted`, its level.
     pub after: f64,
+    /// True where most runs of the two sides met different states of the machine, which the strategy
+    /// `adaptive` leaves out of the estimate: then `before` and `after` are levels without these, and
+    /// no medians.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub adjusted: bool,
     /// The most common reason for failures of the older commit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before_failure: Option<CommonFailure>,
@@ -354,6 +357,7 @@ impl Effect {
             confidence,
             before: median(before).unwrap_or_default(),
             after: median(after).unwrap_or_default(),
+            adjusted: false,
             before_failure: None,
             after_failure: None,
         })
@@ -373,6 +377,7 @@ impl Effect {
             confidence,
             before: change.control_rate,
             after: change.treatment_rate,
+            adjusted: false,
             // The caller, which has the runs, sets the reasons.
             before_failure: None,
             after_failure: None,

@@ -236,13 +236,17 @@ fn did(document: &BisectionResult, culprit: &NamedCulprit) -> Markup {
         EffectOf::Values => {
             let unit = document.unit.as_deref();
             let both = [effect.before, effect.after].map(|value| quantity(value, unit));
+            let kind = match effect.adjusted {
+                false => "medians",
+                true => "levels without the machine's states",
+            };
             html! {
                 @if culprit.undone { "was lost, which " }
                 "changed " (chart(document)) " from " strong { (Foreign(&both[0])) }
                 " to " strong { (Foreign(&both[1])) }
                 @if let Some(percent) = crate::words::percent(effect) {
-                    " (medians; estimated change " (format!("{percent:+.1} %")) ")"
-                } @else { " (medians)" }
+                    " (" (kind) "; estimated change " (format!("{percent:+.1} %")) ")"
+                } @else { " (" (kind) ")" }
             }
         }
         EffectOf::Failures => html! {

@@ -38,7 +38,7 @@ pub(crate) fn of_values(
     let enough = enough(runs, setting, gap, confidence)?;
     let [first, last] = nearest(runs, &sides, enough);
     let level = |sites| median(&runs.of(&sites));
-    let (before, after) = (level(first..=gap)?, level(gap + 1..=last)?);
+    let medians = [level(first..=gap)?, level(gap + 1..=last)?];
     // Those further away may be on other levels.
     let mut changes = setting.changes.to_vec();
     changes.extend((first > *sides[0].start()).then(|| first - 1));
@@ -51,15 +51,15 @@ pub(crate) fn of_values(
     let (model, step, deviation) = step(runs, setting, gap)?;
     let reach = deviation * normal_upper_quantile((1.0 - confidence) / 2.0);
     let steps = [step - reach, step, step + reach].map(|step| step * model.unit);
-    let ([before, after], [low, estimate, high]) =
-        levels(before, after, steps, model.is_logarithmic);
+    let (levels, [low, estimate, high]) = levels(medians, steps, model.is_logarithmic);
     Some(Effect {
         of: EffectOf::Values,
         estimate: Some(estimate).filter(|estimate| estimate.is_finite()),
         interval: (low.is_finite() && high.is_finite()).then_some(Interval { low, high }),
         confidence,
-        before,
-        after,
+        before: levels[0],
+        after: levels[1],
+        adjusted: levels != medians,
         before_failure: None,
         after_failure: None,
     })
@@ -71,7 +71,11 @@ pub(crate) fn of_values(
 /// The levels are the medians, if their difference is in the interval. Else most runs of the two
 /// sides met different states of the machine, which the steps leave out, and so must the levels: they
 /// lie as far apart as the estimate, around the middle of the medians.
-fn levels(before: f64, after: f64, steps: [f64; 3], is_logarithmic: bool) -> ([f64; 2], [f64; 3]) {
+fn levels(
+    [before, after]: [f64; 2],
+    steps: [f64; 3],
+    is_logarithmic: bool,
+) -> ([f64; 2], [f64; 3]) {
     let amounts = |before: f64| {
         steps.map(|step| match is_logarithmic {
             false => step,
@@ -128,18 +132,18 @@ mod tests {
 
     #[test]
     fn medians_that_agree_with_the_step_are_the_levels() {
-        let (levels, amounts) = levels(10.0, 12.1, [1.5, 2.0, 2.5], false);
+        let (levels, amounts) = levels([10.0, 12.1], [1.5, 2.0, 2.5], false);
         assert_eq!((levels, amounts), ([10.0, 12.1], [1.5, 2.0, 2.5]));
     }
 
     #[test]
     fn levels_leave_out_what_the_machine_added_to_the_medians() {
         // Most newer runs met a machine that was faster by a tenth.
-        let (found, amounts) = levels(1.268, 1.265, [0.11, 0.136, 0.16], false);
+        let (found, amounts) = levels([1.268, 1.265], [0.11, 0.136, 0.16], false);
         assert_eq!(amounts, [0.11, 0.136, 0.16]);
         assert!((found[0] - 1.1985).abs() < 1e-12 && (found[1] - 1.3345).abs() < 1e-12);
 
-        let (found, [low, estimate, high]) = levels(8.0, 8.0, [0.05, 0.1, 0.15], true);
+        let (found, [low, estimate, high]) = levels([8.0, 8.0], [0.05, 0.1, 0.15], true);
         assert!((found[1] / found[0] - exp(0.1)).abs() < 1e-12, "{found:?}");
         assert!((found[0] * found[1] - 64.0).abs() < 1e-9, "{found:?}");
         assert!((found[1] - found[0] - estimate).abs() < 1e-12);
@@ -148,7 +152,7 @@ mod tests {
 
     #[test]
     fn a_step_beyond_all_numbers_leaves_the_medians() {
-        let (found, _) = levels(1e308, 1.0, [800.0, 900.0, 1_000.0], true);
+        let (found, _) = levels([1e308, 1.0], [800.0, 900.0, 1_000.0], true);
         assert_eq!(found, [1e308, 1.0]);
     }
 }

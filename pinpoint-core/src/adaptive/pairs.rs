@@ -34,12 +34,9 @@ impl AdaptiveSearch {
         let sides = self.same_beside(gap);
         let differences = back_to_back(runs, &sides);
         if differences.len() < BACK_TO_BACK_PAIRS {
-            let is_any_bot = runs.bots > 1 && !self.question.names_bots;
-            let is_built = runs.built[gap] && runs.built[gap + 1];
-            // Each run may be on a machine of its own, although a bot is asked for.
-            let is_in_vain = differences.is_empty()
-                && (sides.iter()).all(|sites| runs.of(sites).len() >= RUNS_WITHOUT_PAIR);
-            return is_any_bot || !is_built || is_in_vain;
+            let can_be_built = runs.built[gap] && runs.built[gap + 1];
+            return !can_be_built
+                || has_no_pairs(runs, &sides, self.question.names_bots, differences.len());
         }
         median(&differences).is_some_and(|difference| difference / estimate >= BACK_TO_BACK_SHARE)
     }
@@ -85,6 +82,20 @@ impl AdaptiveSearch {
             .count();
         [gap - before..=gap, gap + 1..=gap + 1 + after]
     }
+}
+
+/// Returns true where no runs back to back are available: any bot may take each run, or, although bots are
+/// asked for, none of many runs followed one of the other side.
+fn has_no_pairs(
+    runs: &Runs,
+    sides: &[RangeInclusive<usize>; 2],
+    names_bots: bool,
+    found: usize,
+) -> bool {
+    let is_any_bot = runs.bots > 1 && !names_bots;
+    let is_in_vain =
+        found == 0 && (sides.iter()).all(|sites| runs.of(sites).len() >= RUNS_WITHOUT_PAIR);
+    is_any_bot || is_in_vain
 }
 
 /// The differences of runs of the sites on both sides of a change, of which one followed the other
@@ -206,5 +217,28 @@ mod tests {
         let then = [(1, 1.0, 0), (1, 2.0, 1), (2, 3.0, 0), (2, 5.0, 1)];
         let mixed = runs(&[&first[..], &then].concat());
         assert_eq!(back_to_back(&mixed, &[1..=1, 2..=2]), [2.0, 3.0]);
+    }
+
+    #[test]
+    fn no_pairs_are_asked_for_where_each_run_is_on_a_machine_of_its_own() {
+        let sides = [1..=1, 2..=2];
+        let apart = |count: usize| {
+            let each: Vec<_> = (0..2 * count).map(|run| (1 + run % 2, 1.0, run)).collect();
+            runs(&each)
+        };
+        let none_found = |runs: &Runs, names_bots: bool| {
+            let found = back_to_back(runs, &sides).len();
+            assert_eq!(found, 0);
+            has_no_pairs(runs, &sides, names_bots, found)
+        };
+        // Any bot may take a run.
+        assert!(none_found(&apart(1), false));
+        // One bot is asked for, and still no run follows another: that shows after some.
+        assert!(!none_found(&apart(RUNS_WITHOUT_PAIR - 1), true));
+        assert!(none_found(&apart(RUNS_WITHOUT_PAIR), true));
+        // On one bot pairs are a matter of time, however many runs there were.
+        let mut in_turn = apart(RUNS_WITHOUT_PAIR);
+        in_turn.bots = 1;
+        assert!(!has_no_pairs(&in_turn, &sides, true, 1));
     }
 }

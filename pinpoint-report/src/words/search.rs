@@ -206,7 +206,13 @@ pub fn effect(document: &BisectionResult, effect: &Effect) -> String {
             }
             let separator = if effect.estimate.is_some() { "; " } else { " " };
             let [before, after] = [effect.before, effect.after].map(|it| quantity(it, unit));
-            let _ = write!(text, "{separator}medians {before} → {after}");
+            let _ = match effect.adjusted {
+                false => write!(text, "{separator}medians {before} → {after}"),
+                true => write!(
+                    text,
+                    "{separator}levels without the machine's states {before} → {after}"
+                ),
+            };
             text
         }
         EffectOf::Failures => {
