@@ -1,5 +1,6 @@
 //! The time of the services.
 
+use std::sync::OnceLock;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use tokio::time::Instant;
@@ -10,6 +11,7 @@ pub(crate) struct Clock {
     began: u64,
     instant: Instant,
     speed: u64,
+    stopped_at: OnceLock<u64>,
 }
 
 impl Clock {
@@ -19,12 +21,19 @@ impl Clock {
             began: since.map_or(0, |since| since.as_millis() as u64),
             instant: Instant::now(),
             speed,
+            stopped_at: OnceLock::new(),
         }
     }
 
     /// Milliseconds since 1970.
     pub(crate) fn now(&self) -> u64 {
-        self.began + self.unhurried() * self.speed
+        let stopped = self.stopped_at.get().copied();
+        stopped.unwrap_or_else(|| self.began + self.unhurried() * self.speed)
+    }
+
+    /// From here on it is always this time.
+    pub(crate) fn stop_at(&self, now: u64) {
+        self.stopped_at.get_or_init(|| now);
     }
 
     /// Milliseconds since it began, as everybody else counts them.

@@ -127,6 +127,18 @@ impl FakeLuci {
         state.tasks.clone()
     }
 
+    /// Stops the clock if a task is running, which then never ends by itself.
+    pub fn stop_time_at_a_running_task(&self) -> bool {
+        let mut state = self.state();
+        let now = self.now();
+        state.advance(now);
+        let runs = state.tasks.iter().any(|task| task.is_live());
+        if runs {
+            self.0.clock.stop_at(now);
+        }
+        runs
+    }
+
     /// Our builds and tasks that are still running, by their tags.
     pub fn left_over(&self) -> Vec<String> {
         let now = self.now();
