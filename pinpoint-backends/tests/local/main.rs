@@ -12,6 +12,7 @@ mod commit_diff;
 mod damage;
 mod dependencies;
 mod ends;
+mod first_parents;
 mod git;
 mod history;
 mod left;

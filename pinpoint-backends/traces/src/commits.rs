@@ -144,6 +144,16 @@ impl History {
         rows.first().map(commit).transpose()
     }
 
+    /// The greatest number of a commit that is known or has a value.
+    ///
+    /// # Errors
+    ///
+    /// [`TraceStoreError::NoDataset`].
+    pub async fn newest_number(&self) -> Result<Option<CommitNumber>, TraceStoreError> {
+        let known = self.newest_commit().await?.map(|it| it.number);
+        Ok(known.max(self.tiles().await?.last().map(|it| it.last)))
+    }
+
     /// The number of a commit: `None` for a hash that is not known, or begins several. A number is
     /// itself.
     ///

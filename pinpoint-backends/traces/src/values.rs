@@ -30,6 +30,8 @@ pub enum ValuesOf<'a> {
 /// The commits at which values are asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ValuesAt {
+    /// Each commit from the first one to the newest that is known or has a value.
+    All,
     /// Each commit of a range.
     Range(RangeInclusive<CommitNumber>),
     /// The last commits, so many, at which any of the traces has a value.
@@ -212,19 +214,29 @@ impl Plan {
         at: &ValuesAt,
     ) -> Result<Vec<Frame>, TraceStoreError> {
         let frames = match at {
-            ValuesAt::Range(range) => {
-                let mut frames = Vec::new();
-                for set in &self.sets {
-                    let select = Select::Ids(&set.read);
-                    frames.push(history.frame(select, range.clone(), u64::MAX).await?);
-                }
-                frames
-            }
+            ValuesAt::All => match history.newest_number().await? {
+                Some(newest) => self.range(history, CommitNumber(0)..=newest).await?,
+                None => self.last(history, 0).await?,
+            },
+            ValuesAt::Range(range) => self.range(history, range.clone()).await?,
             ValuesAt::Last(most) => self.last(history, *most).await?,
         };
         let sets = self.sets.iter().zip(frames);
         let joined = sets.map(|(set, frame)| Ok(self.joined(set, frame)?));
         joined.collect()
+    }
+
+    async fn range(
+        &self,
+        history: &History,
+        range: RangeInclusive<CommitNumber>,
+    ) -> Result<Vec<Frame>, TraceStoreError> {
+        let mut frames = Vec::new();
+        for set in &self.sets {
+            let select = Select::Ids(&set.read);
+            frames.push(history.frame(select, range.clone(), u64::MAX).await?);
+        }
+        Ok(frames)
     }
 
     /// The last commits at which a trace of any set has a value.
@@ -238,11 +250,7 @@ impl Plan {
                 break;
             }
             let first = CommitNumber(number * TILE_SIZE);
-            let mut here = Vec::new();
-            for set in &self.sets {
-                let select = Select::Ids(&set.read);
-                here.push(history.frame(select, first..=last, u64::MAX).await?);
-            }
+            let here = self.range(history, first..=last).await?;
             let width = here.first().map_or(0, |it| it.columns().len());
             let is_present = |column: &usize| {
                 let mut rows = here.iter().flat_map(Frame::rows);

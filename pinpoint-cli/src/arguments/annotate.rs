@@ -40,8 +40,6 @@ pub(crate) struct Note {
     pub(crate) query: Query,
     #[command(flatten)]
     pub(crate) author: Author,
-    #[command(flatten)]
-    pub(crate) dataset: DatasetOption,
     /// The commit.
     #[arg(value_name = "COMMIT", required = true)]
     pub(crate) commit: Option<String>,
@@ -50,12 +48,14 @@ pub(crate) struct Note {
     pub(crate) text: Option<String>,
 }
 
-/// The person or program that writes.
+/// The dataset that is written to, and by whom.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Author {
     /// The author of the annotation [default: the name of the user].
     #[arg(long, value_name = "NAME", help_heading = STORAGE)]
     pub(crate) author: Option<String>,
+    #[command(flatten)]
+    pub(crate) dataset: DatasetOption,
 }
 
 #[derive(Debug, Subcommand)]
@@ -94,8 +94,6 @@ pub(crate) enum AnnotateCommand {
     Join {
         #[command(flatten)]
         author: Author,
-        #[command(flatten)]
-        dataset: DatasetOption,
         /// The first commit with the new id.
         #[arg(value_name = "COMMIT")]
         commit: String,
@@ -113,8 +111,6 @@ pub(crate) enum AnnotateCommand {
     Machine {
         #[command(flatten)]
         author: Author,
-        #[command(flatten)]
-        dataset: DatasetOption,
         /// The first commit on the new machine.
         #[arg(value_name = "COMMIT")]
         commit: String,

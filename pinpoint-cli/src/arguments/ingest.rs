@@ -58,9 +58,10 @@ pub(crate) struct Ingest {
     /// one].
     #[arg(short = 'C', long = "repo", alias = "repository", value_name = "DIR")]
     pub(crate) repository: Option<PathBuf>,
-    /// The commit whose first-parent line is numbered.
-    #[arg(long, value_name = "REV", default_value = "HEAD")]
-    pub(crate) main: String,
+    /// The commit whose first-parent line is numbered [default: the main branch: that of origin's
+    /// HEAD, main, or master; HEAD where none of them exists].
+    #[arg(long, value_name = "REV")]
+    pub(crate) main: Option<String>,
     /// Files of results, folders of them, or folders of Criterion.rs.
     #[arg(value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,

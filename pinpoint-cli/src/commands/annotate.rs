@@ -6,7 +6,7 @@ use pinpoint_backends::traces::TraceStoreError;
 use pinpoint_traces::{Annotation, AnnotationKind, Joined, MachineChange, Query};
 use serde_json::json;
 
-use super::traces::asked::{ALL, Asked};
+use super::traces::open_dataset::{ALL, OpenDataset};
 use super::traces::warn_of_unknown;
 use crate::arguments::{Annotate, AnnotateCommand, Author, Display, Note, Output};
 use crate::error::CliError;
@@ -24,12 +24,12 @@ pub(crate) async fn run(arguments: Annotate, display: &Display) -> Result<u8, Cl
             commits,
             trace,
         } => {
-            let asked = Asked::open(display, &dataset.dataset).await?;
+            let opened = OpenDataset::open(display, &dataset.dataset).await?;
             let range = match &commits {
-                Some(range) => asked.range(range).await?,
+                Some(range) => opened.range(range).await?,
                 None => ALL,
             };
-            let mut found = asked.history.annotations(range).await?;
+            let mut found = opened.history.annotations(range).await?;
             if let Some(trace) = &trace {
                 found.retain(|it| it.annotation.concerns(trace));
             }
@@ -47,8 +47,8 @@ pub(crate) async fn run(arguments: Annotate, display: &Display) -> Result<u8, Cl
             number,
             text,
         } => {
-            let asked = Asked::open(display, &dataset.dataset).await?;
-            let known = asked.history.annotations(ALL).await?.into_iter();
+            let opened = OpenDataset::open(display, &dataset.dataset).await?;
+            let known = opened.history.annotations(ALL).await?.into_iter();
             let mut known = known.filter(|it| it.number == number);
             let known = known.next().ok_or(TraceStoreError::NoAnnotation(number))?;
             let annotation = Annotation {
@@ -56,106 +56,68 @@ pub(crate) async fn run(arguments: Annotate, display: &Display) -> Result<u8, Cl
                 edited: Some(now()),
                 ..known.annotation
             };
-            asked.history.edit_annotation(number, &annotation).await?;
+            opened.history.edit_annotation(number, &annotation).await?;
             Ok(say(number, "edited", display))
         }
         AnnotateCommand::Delete { dataset, number } => {
-            let asked = Asked::open(display, &dataset.dataset).await?;
-            asked.history.delete_annotation(number).await?;
+            let opened = OpenDataset::open(display, &dataset.dataset).await?;
+            opened.history.delete_annotation(number).await?;
             Ok(say(number, "deleted", display))
         }
         AnnotateCommand::Join {
             author,
-            dataset,
             commit,
             before,
             after,
             text,
         } => {
-            let asked = Asked::open(display, &dataset.dataset).await?;
             let kind = AnnotationKind::Joined(Joined { before, after });
-            add(
-                &asked,
-                &commit,
-                Query::default(),
-                kind,
-                text,
-                &author,
-                display,
-            )
-            .await
+            add(&commit, Query::default(), kind, text, author, display).await
         }
         AnnotateCommand::Machine {
             author,
-            dataset,
             commit,
             key,
             before,
             after,
             text,
         } => {
-            let asked = Asked::open(display, &dataset.dataset).await?;
             let kind = AnnotationKind::MachineChange(MachineChange { key, before, after });
-            add(
-                &asked,
-                &commit,
-                Query::default(),
-                kind,
-                text,
-                &author,
-                display,
-            )
-            .await
+            add(&commit, Query::default(), kind, text, author, display).await
         }
     }
 }
 
 async fn note(note: Note, display: &Display) -> Result<u8, CliError> {
-    let Note {
-        query,
-        author,
-        dataset,
-        commit,
-        text,
-    } = note;
-    let asked = Asked::open(display, &dataset.dataset).await?;
     // Both are required by the command line.
-    let (commit, text) = (commit.unwrap_or_default(), text.unwrap_or_default());
-    warn_of_unknown(&asked, &query).await?;
-    add(
-        &asked,
-        &commit,
-        query,
-        AnnotationKind::Note,
-        text,
-        &author,
-        display,
-    )
-    .await
+    let (commit, text) = (
+        note.commit.unwrap_or_default(),
+        note.text.unwrap_or_default(),
+    );
+    let kind = AnnotationKind::Note;
+    add(&commit, note.query, kind, text, note.author, display).await
 }
 
 async fn add(
-    asked: &Asked,
     commit: &str,
     query: Query,
     kind: AnnotationKind,
     text: String,
-    author: &Author,
+    author: Author,
     display: &Display,
 ) -> Result<u8, CliError> {
+    let opened = OpenDataset::open(display, &author.dataset.dataset).await?;
+    warn_of_unknown(&opened, &query).await?;
     let annotation = Annotation {
-        commit: asked.commit(commit).await?,
+        commit: opened.commit(commit).await?,
         query,
         kind,
         text,
-        author: match &author.author {
-            Some(author) => author.clone(),
-            None => whoami::username().unwrap_or_default(),
-        },
+        author: (author.author).unwrap_or_else(|| whoami::username().unwrap_or_default()),
         created: now(),
         edited: None,
     };
-    let number = asked.history.annotate(&annotation).await?;
+    let number = opened.history.annotate(&annotation).await?;
     Ok(say(number, "added", display))
 }
 

@@ -12,7 +12,7 @@ use crate::error::CliError;
 use crate::exit_code::{FOUND, NO_DIFFERENCE, UNDECIDED};
 use crate::job::report;
 use crate::show::changes::render;
-use crate::show::output::{print_result_json, print_text};
+use crate::show::output::{errln, print_result_json, print_text};
 
 /// The version of the document.
 const VERSION: u32 = 1;
@@ -28,6 +28,7 @@ pub(crate) fn run(arguments: &Detect, display: &Display) -> Result<u8, CliError>
     if let Some(page) = page {
         let text = changes_page(&detected).map_err(ReportError::from)?;
         report::write_text(&text, &page)?;
+        errln!("report: {}", page.display());
     }
     match display.output {
         Output::Text => print_text(&render(&detected)),

@@ -11,7 +11,7 @@ use pinpoint_traces::{
 };
 use serde_json::json;
 
-use super::traces::asked::Asked;
+use super::traces::open_dataset::OpenDataset;
 use super::traces::selection::wrong;
 use super::traces::{warn, warn_of_unknown};
 use crate::arguments::{Display, OutputFormat, Verticals};
@@ -24,10 +24,10 @@ use crate::show::vertical_table::render;
 pub(crate) async fn run(arguments: Verticals, display: &Display) -> Result<u8, CliError> {
     let (sides, query) = words(&arguments)?;
     let report = arguments.report.as_deref().map(destination).transpose()?;
-    let asked = Asked::open(display, &arguments.dataset.dataset).await?;
-    let (table, title) = table(&asked, &arguments, sides.as_ref(), &query).await?;
+    let opened = OpenDataset::open(display, &arguments.dataset.dataset).await?;
+    let (table, title) = table(&opened, &arguments, sides.as_ref(), &query).await?;
     if table.rows.is_empty() {
-        warn_of_unknown(&asked, &query).await?;
+        warn_of_unknown(&opened, &query).await?;
     }
     match arguments.output {
         OutputFormat::Json => {
@@ -40,7 +40,7 @@ pub(crate) async fn run(arguments: Verticals, display: &Display) -> Result<u8, C
         _ => print_text(&render(&table, &title)),
     }
     if let Some(file) = report {
-        write_text(&heat_map(&page(&table, title, &asked, &query)), &file)?;
+        write_text(&heat_map(&page(&table, title, &opened, &query)), &file)?;
         errln!("report: {}", file.display());
     }
     Ok(FOUND)
@@ -74,14 +74,14 @@ fn words(arguments: &Verticals) -> Result<(Option<Sides>, Query), CliError> {
 
 /// The table, and its title.
 async fn table(
-    asked: &Asked,
+    opened: &OpenDataset,
     arguments: &Verticals,
     sides: Option<&Sides>,
     query: &Query,
 ) -> Result<(Table, String), CliError> {
     let (row, limit) = (&*arguments.row, arguments.limit);
     let values = async |at| {
-        asked
+        opened
             .history
             .values_at(Select::Query(query), at, limit)
             .await
@@ -93,17 +93,17 @@ async fn table(
         if a == b {
             return Err(CliError::Input("--between needs two commits, A..B".into()));
         }
-        let (a, b) = (asked.commit(a).await?, asked.commit(b).await?);
+        let (a, b) = (opened.commit(a).await?, opened.commit(b).await?);
         let before = values(ValueAt::At(a)).await?;
         let after = values(ValueAt::At(b)).await?;
         let table = verticals_of_two(pairs(&before), pairs(&after), row).map_err(wrong)?;
         return Ok((table, format!("commit {a} (A) over commit {b} (B)")));
     }
     if let Some(tried) = &arguments.tried {
-        let tried_values = asked.history.try_values(tried, query).await?;
+        let tried_values = opened.history.try_values(tried, query).await?;
         let ids: Vec<TraceId> = tried_values.keys().cloned().collect();
         let select = Select::Ids(&ids);
-        let latest = asked
+        let latest = opened
             .history
             .values_at(select, ValueAt::Latest, limit)
             .await?;
@@ -120,7 +120,7 @@ async fn table(
     };
     let (at, place) = match &arguments.at {
         Some(name) => {
-            let commit = asked.commit(name).await?;
+            let commit = opened.commit(name).await?;
             (
                 ValueAt::Nearest(commit),
                 format!(", nearest to commit {commit}"),
@@ -131,7 +131,7 @@ async fn table(
     let values = values(at).await?;
     let table = verticals(pairs(&values), row, key, a, b).map_err(wrong)?;
     if table.rows.is_empty() {
-        let known = asked.history.survey(query, None).await?.params;
+        let known = opened.history.survey(query, None).await?.params;
         for value in [a, b] {
             if !known.values(key).is_some_and(|it| it.contains(value)) {
                 let near = known.values(key).into_iter().flatten().map(String::as_str);
@@ -151,7 +151,7 @@ fn pairs(points: &[TracePoint]) -> impl Iterator<Item = (&TraceId, f64)> {
     points.iter().map(|it| (&it.trace, it.value))
 }
 
-fn page(table: &Table, title: String, asked: &Asked, query: &Query) -> HeatMap {
+fn page(table: &Table, title: String, opened: &OpenDataset, query: &Query) -> HeatMap {
     let query = query.to_string();
     let traces = if query.is_empty() {
         "all traces".to_owned()
@@ -179,7 +179,7 @@ fn page(table: &Table, title: String, asked: &Asked, query: &Query) -> HeatMap {
     HeatMap {
         title,
         facts: vec![
-            format!("Dataset {}, {traces}.", asked.history.dataset()),
+            format!("Dataset {}, {traces}.", opened.history.dataset()),
             "Cells are ratios A/B; the mean is their geometric mean.".into(),
             format!(
                 "Traces left out, without a counterpart or a positive value: {}.",

@@ -13,6 +13,8 @@ const MOST_NAMES: usize = 20;
 pub(crate) struct IngestReport {
     pub(crate) version: u32,
     pub(crate) dataset: String,
+    /// The commit whose first-parent line is numbered, if there is a repository.
+    pub(crate) line: Option<String>,
     /// Commits that were added.
     pub(crate) commits: u64,
     pub(crate) files: FileCounts,
@@ -83,19 +85,24 @@ pub(crate) fn render(report: &IngestReport) -> Text {
     for part in parts {
         shown = text!("{shown}, {part}");
     }
-    shown = text!("{shown}; dataset {}\n", report.dataset);
+    shown = text!("{shown}; dataset {}", report.dataset);
+    if let Some(line) = &report.line {
+        let name = ["refs/heads/", "refs/remotes/"].iter();
+        let name = name.fold(&**line, |name, of| name.strip_prefix(of).unwrap_or(name));
+        shown = text!("{shown}, commits of {name}");
+    }
+    shown = text!("{shown}\n");
     if let [first, ..] = &report.waiting[..] {
         let waiting = report.waiting.len() as u64;
         shown = text!(
-            "{shown}{} until {} known, the first of them {} (commit {}); the first ingest after that takes them\n",
+            "{shown}{} {}, the first of them {} (commit {}); the first ingest after that takes them\n",
             match waiting {
-                1 => "1 file waits".to_owned(),
-                _ => format!("{waiting} files wait"),
+                1 => "1 file waits: its commit is".to_owned(),
+                _ => format!("{waiting} files wait: their commits are"),
             },
-            if waiting == 1 {
-                "its commit is"
-            } else {
-                "their commits are"
+            match report.line {
+                Some(_) => "not on that line yet",
+                None => "not known yet",
             },
             first.path,
             short(&first.commit),

@@ -311,24 +311,17 @@ fn annotations_are_shown_and_joined_series_are_one_row() {
     assert_eq!(list["annotations"].as_array().unwrap().len(), 2);
 }
 
+/// Runs git in the repository with somebody who commits.
+fn as_ada(world: &World, words: &[&str]) -> String {
+    let identity = ["-c", "user.name=Ada", "-c", "user.email=a@b.c"];
+    git(&world.repository, &[&identity[..], words].concat())
+}
+
 #[test]
 fn a_file_waits_until_its_commit_is_on_the_line() {
     let mut world = World::with_step(3, 2);
     git(&world.repository, &["checkout", "-q", "--detach", "main"]);
-    git(
-        &world.repository,
-        &[
-            "-c",
-            "user.name=Ada",
-            "-c",
-            "user.email=a@b.c",
-            "commit",
-            "-q",
-            "--allow-empty",
-            "-m",
-            "later",
-        ],
-    );
+    as_ada(&world, &["commit", "-q", "--allow-empty", "-m", "later"]);
     let later = git(&world.repository, &["rev-parse", "HEAD"]);
     git(&world.repository, &["checkout", "-q", "main"]);
     let file = |hash: &str| json!({ "version": 1, "git_hash": hash, "results": [{ "key": { "t": "u" }, "measurement": 1.5 }] });
@@ -375,37 +368,10 @@ fn a_file_waits_until_its_commit_is_on_the_line() {
         &world.repository,
         &["checkout", "-q", "-b", "side", "HEAD~1"],
     );
-    git(
-        &world.repository,
-        &[
-            "-c",
-            "user.name=Ada",
-            "-c",
-            "user.email=a@b.c",
-            "commit",
-            "-q",
-            "--allow-empty",
-            "-m",
-            "side",
-        ],
-    );
+    as_ada(&world, &["commit", "-q", "--allow-empty", "-m", "side"]);
     let side = git(&world.repository, &["rev-parse", "HEAD"]);
     git(&world.repository, &["checkout", "-q", "main"]);
-    git(
-        &world.repository,
-        &[
-            "-c",
-            "user.name=Ada",
-            "-c",
-            "user.email=a@b.c",
-            "merge",
-            "-q",
-            "--no-ff",
-            "-m",
-            "merge",
-            "side",
-        ],
-    );
+    as_ada(&world, &["merge", "-q", "--no-ff", "-m", "merge", "side"]);
     write(&world.path("side.json"), &file(&side).to_string());
     let path = world.path("side.json");
     let waits = world
@@ -459,6 +425,35 @@ fn a_file_waits_until_its_commit_is_on_the_line() {
         .pinpoint(&["ingest", "missing.json"])
         .ends_with(2)
         .tells("missing.json");
+}
+
+#[test]
+fn commits_of_another_branch_get_no_number_of_the_main_one() {
+    let world = World::with_step(3, 2);
+    git(&world.repository, &["checkout", "-q", "-b", "work"]);
+    as_ada(&world, &["commit", "-q", "--allow-empty", "-m", "work"]);
+    write(&world.path("out.txt"), "sort: 3 ms\n");
+    let path = world.path("out.txt");
+    let words = ["ingest", "--commit", "HEAD", path.to_str().unwrap()];
+    let waits = world.pinpoint(&words).ends_with(0);
+    waits
+        .says("0 files taken, 0 new values, 1 waiting, 3 new commits")
+        .says("commits of main")
+        .says("1 file waits: its commit is not on that line yet");
+    git(&world.repository, &["checkout", "-q", "main"]);
+    git(&world.repository, &["merge", "-q", "--ff-only", "work"]);
+    world
+        .pinpoint(&["ingest"])
+        .ends_with(0)
+        .says("1 new value, 1 new commit");
+    // Asked for, another line is numbered.
+    git(&world.repository, &["checkout", "-q", "-b", "other"]);
+    as_ada(&world, &["commit", "-q", "--allow-empty", "-m", "other"]);
+    let words = ["ingest", "--dataset", "other", "--main", "HEAD"];
+    world
+        .pinpoint(&words)
+        .ends_with(0)
+        .says("5 new commits; dataset other, commits of HEAD");
 }
 
 #[test]

@@ -26,7 +26,52 @@ pub struct LineCommit {
     pub subject: String,
 }
 
+/// Names of main branches where no remote says which one it is.
+const MAIN_BRANCHES: [&str; 2] = ["main", "master"];
+
 impl Repository {
+    /// The full name of the main branch: that of `origin`'s `HEAD`, or else `main` or `master`; the
+    /// branch of `origin` where there is none here, or where it is ahead of the one here and that is
+    /// not checked out. `None` where no such branch exists.
+    ///
+    /// # Errors
+    ///
+    /// [`RepositoryError::Git`].
+    pub fn main_branch(&self) -> Result<Option<String>, RepositoryError> {
+        let symbolic = |name: &str| self.test(&["symbolic-ref", "--quiet", name]);
+        let origin = symbolic("refs/remotes/origin/HEAD")?;
+        let origin = origin.as_deref().map(str::trim_end);
+        let names = (origin
+            .and_then(|it| it.strip_prefix("refs/remotes/origin/"))
+            .into_iter())
+        .chain(MAIN_BRANCHES);
+        for name in names {
+            let [here, there] = ["heads", "remotes/origin"].map(|of| format!("refs/{of}/{name}"));
+            let [is_here, is_there] = [self.has_ref(&here)?, self.has_ref(&there)?];
+            if !is_here && !is_there {
+                continue;
+            }
+            let is_behind = is_here
+                && is_there
+                && symbolic("HEAD")?.is_none_or(|it| it.trim_end() != here)
+                && self.is_before(&here, &there)?
+                && !self.is_before(&there, &here)?;
+            return Ok(Some(if is_here && !is_behind { here } else { there }));
+        }
+        Ok(None)
+    }
+
+    /// Returns true if the history of the later commit holds the earlier one, or if both are the same.
+    fn is_before(&self, earlier: &str, later: &str) -> Result<bool, RepositoryError> {
+        let found = self.test(&["merge-base", "--is-ancestor", earlier, later])?;
+        Ok(found.is_some())
+    }
+
+    fn has_ref(&self, name: &str) -> Result<bool, RepositoryError> {
+        let found = self.test(&["show-ref", "--verify", "--quiet", name])?;
+        Ok(found.is_some())
+    }
+
     /// The first-parent line of a commit, given by any name. With the full hash of a `known` commit on
     /// it, those behind that one alone; the whole line if it is not on it, or not here.
     ///

@@ -12,6 +12,7 @@ use pinpoint_core::results::{Format, Output as Content, ReadError, unread_values
 use pinpoint_traces::{
     ChartsError, CommitName, ResultFile, ResultFileError, Source, points_of_charts, read_results,
 };
+use serde::de::IgnoredAny;
 
 use crate::arguments::FileFormat;
 
@@ -180,12 +181,23 @@ fn skia(source: Source, content: &[u8]) -> Result<ReadFile, RefusedFile> {
     })
 }
 
-/// Returns true for a file of Skia Perf, also a damaged one: a document that names its commit.
+/// Returns true for a file of Skia Perf: a document that names its commit. Other tools name it
+/// further inside, as in the context of Google Benchmark. In a damaged one the name is looked for.
 fn is_skia(content: &[u8]) -> bool {
+    const NAMES: [&str; 2] = ["git_hash", "gitHash"];
     let content = content.strip_prefix(b"\xef\xbb\xbf").unwrap_or(content);
-    let names = |member: &[u8]| content.windows(member.len()).any(|it| it == member);
-    content.trim_ascii_start().starts_with(b"{")
-        && (names(b"\"git_hash\"") || names(b"\"gitHash\""))
+    if !content.trim_ascii_start().starts_with(b"{") {
+        return false;
+    }
+    match serde_json::from_slice::<BTreeMap<String, IgnoredAny>>(content) {
+        Ok(members) => NAMES.iter().any(|name| members.contains_key(*name)),
+        Err(_) => NAMES.iter().any(|name| {
+            let quoted = format!("\"{name}\"");
+            content
+                .windows(quoted.len())
+                .any(|it| it == quoted.as_bytes())
+        }),
+    }
 }
 
 /// The time of modification, in milliseconds of Unix time.
@@ -237,6 +249,11 @@ mod tests {
         );
         write("b/old.json", r#"{"gitHash": "1234abcd", "#);
         write("c.txt", "");
+        write(
+            "d.json",
+            r#"{"context": {"git_hash": "1234abcd"}, "benchmarks": [{"name": "BM_sort", "run_name": "BM_sort",
+                "run_type": "iteration", "iterations": 9, "real_time": 7, "cpu_time": 7, "time_unit": "ns"}]}"#,
+        );
         let auto = FileFormat::Charts(Format::Auto);
         let found = inputs(
             folder.path(),
@@ -245,7 +262,10 @@ mod tests {
         );
         let found = found.unwrap();
         let names: Vec<&str> = found.iter().map(|it| &*it.name).collect();
-        assert_eq!(names, ["a.txt", "b/new.json", "b/old.json", "c.txt"]);
+        assert_eq!(
+            names,
+            ["a.txt", "b/new.json", "b/old.json", "c.txt", "d.json"]
+        );
         let reader = reader(auto);
         let read: Vec<_> = found.iter().map(|it| reader.read(it)).collect();
         let chart = &read[0].as_ref().unwrap().file;
@@ -260,6 +280,8 @@ mod tests {
         let damaged = read[2].as_ref().unwrap_err().to_string();
         assert!(damaged.contains("line 1"), "{damaged}");
         assert_eq!(read[3].as_ref().unwrap_err().to_string(), "is empty");
+        let inside = &read[4].as_ref().unwrap().file;
+        assert_eq!(inside.commit.to_string(), "abcd");
         let nameless = Reader {
             commit: None,
             ..reader

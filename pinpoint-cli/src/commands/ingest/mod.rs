@@ -34,6 +34,15 @@ pub(crate) async fn run(arguments: Ingest, display: Display) -> Result<u8, CliEr
     let repository = repository(arguments.repository.as_deref()).await?;
     let reader = reader(&arguments, repository.as_ref()).await?;
     let root = repository.as_ref().map(|it| it.path().to_owned());
+    let main = match (&arguments.main, &repository) {
+        (Some(main), _) => main.clone(),
+        (None, Some(repository)) => {
+            let repository = repository.clone();
+            let branch = git(move || repository.main_branch()).await?;
+            branch.unwrap_or_else(|| "HEAD".to_owned())
+        }
+        (None, None) => String::new(),
+    };
     let mut files = Vec::new();
     for path in &arguments.paths {
         let found = inputs(path, &reader.format, root.as_deref());
@@ -59,7 +68,7 @@ pub(crate) async fn run(arguments: Ingest, display: Display) -> Result<u8, CliEr
     let work = Work {
         history: &history,
         repository: repository.as_ref(),
-        main: &arguments.main,
+        main: &main,
         branches: &arguments.branch,
         interrupt: &interrupt,
         display: &display,
@@ -149,6 +158,7 @@ impl Work<'_> {
         let mut report = IngestReport {
             version: VERSION,
             dataset: self.history.dataset().to_string(),
+            line: self.repository.map(|_| self.main.to_owned()),
             ..IngestReport::default()
         };
         let mut is_numbered = false;

@@ -5,7 +5,7 @@ use pinpoint_report::quantity::date;
 use pinpoint_traces::{Query, TraceId};
 use serde_json::json;
 
-use super::asked::Asked;
+use super::open_dataset::OpenDataset;
 use super::warn;
 use crate::arguments::{Display, Output, TraceParams};
 use crate::error::CliError;
@@ -32,7 +32,9 @@ pub(super) async fn datasets(display: &Display) -> Result<u8, CliError> {
         });
     }
     match display.output {
-        Output::Json => print_result_json(&json!({ "store": store.name(), "datasets": known })),
+        Output::Json => {
+            print_result_json(&json!({ "version": 1, "store": store.name(), "datasets": known }))
+        }
         Output::Text if known.is_empty() => {
             outln!(
                 "the store {} has no datasets yet; `pinpoint ingest` makes one",
@@ -46,12 +48,12 @@ pub(super) async fn datasets(display: &Display) -> Result<u8, CliError> {
 
 /// Counts traces, with their keys and values.
 pub(super) async fn params(arguments: &TraceParams, display: &Display) -> Result<u8, CliError> {
-    let asked = Asked::open(display, &arguments.dataset.dataset).await?;
+    let opened = OpenDataset::open(display, &arguments.dataset.dataset).await?;
     let commits = match &arguments.commits {
-        Some(range) => Some(asked.range(range).await?),
+        Some(range) => Some(opened.range(range).await?),
         None => None,
     };
-    let mut survey = asked.history.survey(&arguments.query, commits).await?;
+    let mut survey = opened.history.survey(&arguments.query, commits).await?;
     let mut warnings: Vec<String> = survey.unknown.iter().map(ToString::to_string).collect();
     for key in &arguments.key {
         if !survey.counts.contains_key(key) {
@@ -64,7 +66,7 @@ pub(super) async fn params(arguments: &TraceParams, display: &Display) -> Result
     match display.output {
         Output::Json => print_json(json!({
             "version": 1,
-            "dataset": asked.history.dataset(),
+            "dataset": opened.history.dataset(),
             "traces": survey.count,
             "params": survey.counts,
             "warnings": warnings,
@@ -76,15 +78,18 @@ pub(super) async fn params(arguments: &TraceParams, display: &Display) -> Result
 
 /// Shows where a value comes from.
 pub(super) async fn source(
-    asked: &Asked,
+    opened: &OpenDataset,
     trace: &TraceId,
     commit: &str,
     display: &Display,
 ) -> Result<u8, CliError> {
-    let number = asked.commit(commit).await?;
-    let values = asked.history.sourced_values(trace, number..=number).await?;
+    let number = opened.commit(commit).await?;
+    let values = opened
+        .history
+        .sourced_values(trace, number..=number)
+        .await?;
     let Some(found) = values.into_iter().next() else {
-        let known = asked
+        let known = opened
             .history
             .ids(Select::Ids(std::slice::from_ref(trace)), 1);
         let is_known = !known.await?.is_empty();
@@ -97,7 +102,7 @@ pub(super) async fn source(
             ),
         }));
     };
-    let commit = asked.commits(&[number]).await?.into_iter().next();
+    let commit = opened.commits(&[number]).await?.into_iter().next();
     let source = &found.file.source;
     match display.output {
         Output::Json => print_json(json!({

@@ -1,7 +1,7 @@
-//! `pinpoint traces`: the history of values is asked.
+//! `pinpoint traces`: questions to the history of values.
 
-pub(crate) mod asked;
 mod lists;
+pub(crate) mod open_dataset;
 mod pivot;
 mod query;
 pub(crate) mod selection;
@@ -10,7 +10,7 @@ pub(crate) mod tries;
 use pinpoint_report::quantity::count;
 use pinpoint_traces::Shortcut;
 
-use self::asked::Asked;
+use self::open_dataset::OpenDataset;
 use self::selection::wrong;
 use crate::arguments::{Display, Output, ShortcutArgument, TraceShortcut, Traces};
 use crate::error::CliError;
@@ -30,14 +30,14 @@ pub(crate) async fn run(command: Traces, display: &Display) -> Result<u8, CliErr
             trace,
             commit,
         } => {
-            let asked = Asked::open(display, &dataset.dataset).await?;
-            lists::source(&asked, &trace, &commit, display).await
+            let opened = OpenDataset::open(display, &dataset.dataset).await?;
+            lists::source(&opened, &trace, &commit, display).await
         }
         Traces::Shortcut(arguments) => shortcut(&arguments, display).await,
         Traces::Purge { dataset, before } => {
-            let asked = Asked::open(display, &dataset.dataset).await?;
-            let tile = asked.commit(&before).await?.tile();
-            let removed = asked.history.remove_tiles_before(tile.number()).await?;
+            let opened = OpenDataset::open(display, &dataset.dataset).await?;
+            let tile = opened.commit(&before).await?.tile();
+            let removed = opened.history.remove_tiles_before(tile.number()).await?;
             match display.output {
                 Output::Json => print_json(serde_json::json!({ "removed_tiles": removed })),
                 Output::Text => {
@@ -61,16 +61,16 @@ pub(crate) fn warn(warnings: &[String]) {
 }
 
 async fn shortcut(arguments: &TraceShortcut, display: &Display) -> Result<u8, CliError> {
-    let asked = Asked::open(display, &arguments.dataset.dataset).await?;
+    let opened = OpenDataset::open(display, &arguments.dataset.dataset).await?;
     let names = match (&arguments.query, &arguments.names[..]) {
         (Some(query), _) => {
             let select = pinpoint_backends::traces::Select::Query(query);
-            let ids = asked.history.ids(select, arguments.limit).await?;
-            warn_of_unknown(&asked, query).await?;
+            let ids = opened.history.ids(select, arguments.limit).await?;
+            warn_of_unknown(&opened, query).await?;
             ids.into_iter().map(Into::into).collect()
         }
         (None, [ShortcutArgument::Shortcut(id)]) => {
-            let shortcut = asked.history.shortcut(id).await?;
+            let shortcut = opened.history.shortcut(id).await?;
             return Ok(say_shortcut(&shortcut, display));
         }
         (None, names) => {
@@ -79,17 +79,17 @@ async fn shortcut(arguments: &TraceShortcut, display: &Display) -> Result<u8, Cl
                 match name {
                     ShortcutArgument::Name(name) => all.push(name.clone()),
                     ShortcutArgument::Shortcut(id) => {
-                        all.extend(asked.history.shortcut(id).await?.iter().cloned());
+                        all.extend(opened.history.shortcut(id).await?.iter().cloned());
                     }
                 }
             }
             // A dataset is made by results, not by a typing error.
-            asked.newest().await?;
+            opened.newest().await?;
             all
         }
     };
     let shortcut = Shortcut::new(names).map_err(wrong)?;
-    asked.history.keep_shortcut(&shortcut).await?;
+    opened.history.keep_shortcut(&shortcut).await?;
     match display.output {
         Output::Json => return Ok(say_shortcut(&shortcut, display)),
         Output::Text => outln!("{}", shortcut.id()),
@@ -109,10 +109,10 @@ fn say_shortcut(shortcut: &Shortcut, display: &Display) -> u8 {
 }
 
 pub(crate) async fn warn_of_unknown(
-    asked: &Asked,
+    opened: &OpenDataset,
     query: &pinpoint_traces::Query,
 ) -> Result<(), CliError> {
-    let unknown = asked.history.survey(query, None).await?.unknown;
+    let unknown = opened.history.survey(query, None).await?.unknown;
     let warnings: Vec<String> = unknown.iter().map(ToString::to_string).collect();
     warn(&warnings);
     Ok(())

@@ -6,7 +6,7 @@ use pinpoint_traces::{
 };
 use serde_json::{Value, json};
 
-use super::asked::Asked;
+use super::open_dataset::OpenDataset;
 use super::selection::{self, wrong};
 use super::warn;
 use crate::arguments::{Display, OutputFormat, TracePivot};
@@ -16,9 +16,9 @@ use crate::show::output::{errln, outln, print_bytes, print_json, print_text};
 use crate::show::trace_table::{matrix, number};
 
 pub(crate) async fn run(arguments: &TracePivot, display: &Display) -> Result<u8, CliError> {
-    let asked = Asked::open(display, &arguments.dataset.dataset).await?;
+    let opened = OpenDataset::open(display, &arguments.dataset.dataset).await?;
     let of = ValuesOf::Query(&arguments.query);
-    let frame = selection::values(&asked, of, &arguments.commits)
+    let frame = selection::values(&opened, of, &arguments.commits)
         .await?
         .frame;
     let pivot = Pivot {
@@ -47,14 +47,14 @@ pub(crate) async fn run(arguments: &TracePivot, display: &Display) -> Result<u8,
         errln!("left out: {} traces without {keys}", table.left_out);
     }
     if table.rows.is_empty() {
-        warn_of_keys(&asked, &arguments.by).await?;
+        warn_of_keys(&opened, &arguments.by).await?;
     }
     Ok(FOUND)
 }
 
 /// Names the keys that no trace has, and those that are meant.
-async fn warn_of_keys(asked: &Asked, keys: &[String]) -> Result<(), CliError> {
-    let known = asked.history.survey(&Query::default(), None).await?.params;
+async fn warn_of_keys(opened: &OpenDataset, keys: &[String]) -> Result<(), CliError> {
+    let known = opened.history.survey(&Query::default(), None).await?.params;
     for key in keys.iter().filter(|key| known.values(key).is_none()) {
         let nearest = nearest(key, known.keys()).map(str::to_owned);
         let key = key.clone();

@@ -2,22 +2,22 @@
 
 use pinpoint_backends::traces::{TraceValues, ValuesAt, ValuesOf};
 
-use super::asked::Asked;
+use super::open_dataset::OpenDataset;
 use super::warn;
 use crate::arguments::CommitOptions;
 use crate::error::CliError;
 
 /// The values; keys and values of the query that no trace has are told.
 pub(crate) async fn values(
-    asked: &Asked,
+    opened: &OpenDataset,
     of: ValuesOf<'_>,
     commits: &CommitOptions,
 ) -> Result<TraceValues, CliError> {
     let at = match &commits.commits {
-        Some(range) => ValuesAt::Range(asked.range(range).await?),
+        Some(range) => ValuesAt::Range(opened.range(range).await?),
         None => ValuesAt::Last(commits.last as usize),
     };
-    let values = asked.history.values(of, &at, commits.limit).await?;
+    let values = opened.history.values(of, &at, commits.limit).await?;
     let unknown: Vec<String> = values.unknown.iter().map(ToString::to_string).collect();
     warn(&unknown);
     Ok(values)

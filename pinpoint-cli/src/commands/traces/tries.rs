@@ -3,7 +3,7 @@
 use pinpoint_traces::{Try, TryReport};
 use serde_json::json;
 
-use super::asked::Asked;
+use super::open_dataset::OpenDataset;
 use super::warn_of_unknown;
 use crate::arguments::{Display, Output, TraceTries};
 use crate::error::CliError;
@@ -12,9 +12,9 @@ use crate::show::output::{outln, print_json, print_text};
 use crate::show::try_table::render;
 
 pub(crate) async fn run(arguments: &TraceTries, display: &Display) -> Result<u8, CliError> {
-    let asked = Asked::open(display, &arguments.dataset.dataset).await?;
+    let opened = OpenDataset::open(display, &arguments.dataset.dataset).await?;
     let Some(tried) = &arguments.tried else {
-        let tries = asked.history.tries().await?;
+        let tries = opened.history.tries().await?;
         match display.output {
             Output::Json => print_json(json!({ "version": 1, "tries": tries })),
             Output::Text if tries.is_empty() => {
@@ -24,9 +24,9 @@ pub(crate) async fn run(arguments: &TraceTries, display: &Display) -> Result<u8,
         }
         return Ok(FOUND);
     };
-    let report = asked.history.try_report(tried, &arguments.query).await?;
+    let report = opened.history.try_report(tried, &arguments.query).await?;
     if report.traces.is_empty() && report.left_out.is_empty() {
-        warn_of_unknown(&asked, &arguments.query).await?;
+        warn_of_unknown(&opened, &arguments.query).await?;
     }
     match display.output {
         Output::Json => print_json(document(tried, &report)),

@@ -1,4 +1,4 @@
-//! A dataset that is asked, and the commits that people name.
+//! A dataset of the store, and the commits in it by the names that people give them.
 
 use std::ops::RangeInclusive;
 use std::path::Path;
@@ -18,12 +18,12 @@ const SHORTEST_HASH: usize = 7;
 /// All commit numbers.
 pub(crate) const ALL: RangeInclusive<CommitNumber> = CommitNumber(0)..=CommitNumber(u32::MAX);
 
-/// A dataset that is asked.
-pub(crate) struct Asked {
+/// A dataset of the store.
+pub(crate) struct OpenDataset {
     pub(crate) history: History,
 }
 
-impl Asked {
+impl OpenDataset {
     pub(crate) async fn open(display: &Display, dataset: &Dataset) -> Result<Self, CliError> {
         let history = open_traces(display).await?.history(dataset);
         Ok(Self { history })
@@ -31,10 +31,7 @@ impl Asked {
 
     /// The greatest number of a commit that is known or has a value.
     pub(crate) async fn newest(&self) -> Result<CommitNumber, CliError> {
-        let known = self.history.newest_commit().await?.map(|it| it.number);
-        let tiles = self.history.tiles().await?;
-        let valued = tiles.last().map(|it| it.last);
-        known.max(valued).ok_or_else(|| {
+        self.history.newest_number().await?.ok_or_else(|| {
             CliError::Input(format!(
                 "the dataset `{}` has neither commits nor values yet; `pinpoint ingest` adds them",
                 self.history.dataset()
@@ -78,7 +75,7 @@ impl Asked {
         {
             Some(number) => Ok(number),
             None => Err(CliError::Input(format!(
-                "commit {hash} has no number in the dataset `{}`: it is not on the line that is numbered, or newer; `pinpoint ingest` adds new commits",
+                "commit {hash} has no number in the dataset `{}`: it is not on the line that is numbered, or newer; `pinpoint ingest` adds new commits, and its --main names the line",
                 self.history.dataset()
             ))),
         }
