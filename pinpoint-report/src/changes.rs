@@ -1,12 +1,12 @@
 //! The changes in the histories of several series: the document, and its page.
 
-use maud::{DOCTYPE, Markup, PreEscaped, html};
+use maud::{DOCTYPE, Markup, html};
 use pinpoint_core::Direction;
 use pinpoint_traces::{SeriesChange, SeriesChanges};
 use serde::Serialize;
 
 use crate::foreign::Foreign;
-use crate::page::{STYLE, policy_for};
+use crate::page::head;
 use crate::picture::{self, ChangePlace, Level, PictureError};
 use crate::quantity::{count, digits};
 use crate::{text, words};
@@ -115,18 +115,11 @@ pub fn changes_page(detected: &DetectedChanges) -> Result<String, PictureError> 
     let sections = changed()
         .map(|(number, series)| section(detected, series, number))
         .collect::<Result<Vec<_>, _>>()?;
+    let title = format!("{} – {}", detected.headline(), detected.file);
     let page = html! {
         (DOCTYPE)
         html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta http-equiv="Content-Security-Policy" content=(policy_for(""));
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta name="color-scheme" content="light dark";
-                link rel="icon" href="data:,";
-                title { (detected.headline()) " – " (crate::clean(&detected.file)) }
-                style { (PreEscaped(picture::style())) (PreEscaped(STYLE)) }
-            }
+            (head(&title, &[&picture::style()], ""))
             body {
                 header {
                     p.kind { "Changes in " (Foreign(&detected.file)) }

@@ -1,13 +1,12 @@
 //! A table of ratios as one HTML file, colored by how far each is from 1.
 
-use maud::{DOCTYPE, Markup, PreEscaped, html};
+use maud::{DOCTYPE, Markup, html};
 
 use crate::foreign::{Foreign, clean};
-use crate::page::policy_for;
+use crate::page::head;
 use crate::quantity::date;
 
-const STYLE: &str = include_str!("style.css");
-const OWN_STYLE: &str = include_str!("heat_map.css");
+const STYLE: &str = include_str!("heat_map.css");
 
 /// The steps of color on each side of 1.
 const STEPS: u8 = 8;
@@ -73,15 +72,7 @@ pub fn heat_map(map: &HeatMap) -> String {
     let page = html! {
         (DOCTYPE)
         html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta http-equiv="Content-Security-Policy" content=(policy_for(""));
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta name="color-scheme" content="light dark";
-                link rel="icon" href="data:,";
-                title { (clean(&map.title)) }
-                style { (PreEscaped(STYLE)) (PreEscaped(OWN_STYLE)) }
-            }
+            (head(&map.title, &[STYLE], ""))
             body {
                 header {
                     p.kind { "Verticals" }

@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use sha2::{Digest, Sha256};
 
-use super::foreign::Foreign;
+use super::foreign::{Foreign, clean};
 use super::model::Report;
 use super::picture;
 use super::{about, answer, builds, pairs, runs, search};
@@ -14,7 +14,7 @@ use crate::{ReportError, profile, words};
 use pinpoint_core::JobKind;
 use pinpoint_core::job::JobResult;
 
-pub(super) const STYLE: &str = include_str!("style.css");
+const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("page.js");
 
 /// The content security policy of every report, which it also contains. It blocks any script or
@@ -23,8 +23,26 @@ pub fn content_security_policy() -> String {
     policy_for(SCRIPT)
 }
 
+/// The head of a page with this title, these styles beside that of all reports, and this script alone.
+pub(super) fn head(title: &str, styles: &[&str], script: &str) -> Markup {
+    html! {
+        head {
+            meta charset="utf-8";
+            meta http-equiv="Content-Security-Policy" content=(policy_for(script));
+            meta name="viewport" content="width=device-width, initial-scale=1";
+            meta name="color-scheme" content="light dark";
+            link rel="icon" href="data:,";
+            title { (clean(title)) }
+            style {
+                (PreEscaped(STYLE))
+                @for style in styles { (PreEscaped(style)) }
+            }
+        }
+    }
+}
+
 /// The policy of a page that has this script alone.
-pub(super) fn policy_for(script: &str) -> String {
+fn policy_for(script: &str) -> String {
     format!(
         "default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src 'sha256-{}'; base-uri 'none'; form-action 'none'",
         STANDARD.encode(Sha256::digest(script))
@@ -41,18 +59,11 @@ pub(super) fn page(
         JobKind::Pairwise => "Pairwise comparison",
         _ => "Culprit finder",
     };
+    let title = format!("{} – {what} {}", answer.word, report.job.id);
     let page = html! {
         (DOCTYPE)
         html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta http-equiv="Content-Security-Policy" content=(content_security_policy());
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta name="color-scheme" content="light dark";
-                link rel="icon" href="data:,";
-                title { (answer.word) " – " (what) " " (report.job.id) }
-                style { (PreEscaped(picture::style())) (PreEscaped(STYLE)) }
-            }
+            (head(&title, &[&picture::style()], SCRIPT))
             body {
                 header {
                     p.kind { (what) " " span.tone.(answer.tone) { (answer.word) } }

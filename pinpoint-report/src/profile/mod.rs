@@ -24,7 +24,7 @@ use pinpoint_core::profile::{
 
 pub use self::section::Section;
 use crate::foreign::Foreign;
-use crate::page::policy_for;
+use crate::page::head;
 use crate::quantity::{count, date};
 use crate::words::explanation as words;
 use crate::{ReportError, pack};
@@ -105,18 +105,14 @@ pub fn report(report: &Report) -> Result<String, ReportError> {
     let packed = pack::pack(&data).map_err(ReportError::Pack)?;
     let (word, tone) = status(report.explanation);
     let answer = answer(report.explanation, report.job);
+    let title = match report.job {
+        Some(job) => format!("{word} – Explanation {}", job.id),
+        None => format!("{word} – Explanation"),
+    };
     let page = html! {
         (DOCTYPE)
         html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta http-equiv="Content-Security-Policy" content=(policy_for(&scripts::SCRIPT));
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta name="color-scheme" content="light dark";
-                link rel="icon" href="data:,";
-                title { (word) " – Explanation" @if let Some(job) = report.job { " " (job.id) } }
-                style { (PreEscaped(include_str!("../style.css"))) (PreEscaped(include_str!("style.css"))) }
-            }
+            (head(&title, &[include_str!("style.css")], &scripts::SCRIPT))
             body {
                 header {
                     p.kind { "Explanation " span.tone.(tone) { (word) } }
