@@ -58,18 +58,11 @@ impl TraceReader {
         let query: Query = parsed("query", query)?;
         let formula: Option<Formula> = formula.map(|it| parsed("formula", it)).transpose()?;
         let at = match (commits, last) {
-            (Some((first, last)), _) => Some(range(first, last)?),
-            (None, Some(last)) => Some(ValuesAt::Last(last)),
-            (None, None) => None,
+            (Some((first, last)), _) => range(first, last)?,
+            (None, Some(last)) => ValuesAt::Last(last),
+            (None, None) => ValuesAt::All,
         };
         let values = self.wait(py, async |history| {
-            let at = match at {
-                Some(at) => at,
-                None => match newest(history).await? {
-                    Some(newest) => ValuesAt::Range(CommitNumber(0)..=newest),
-                    None => ValuesAt::Last(0),
-                },
-            };
             let of = match &formula {
                 Some(formula) => ValuesOf::Formula(formula),
                 None => ValuesOf::Query(&query),
@@ -167,6 +160,7 @@ impl TraceReader {
                 "commits": table.columns.iter().map(|it| it.0).collect::<Vec<_>>(),
                 "rows": rows.collect::<Vec<_>>(),
                 "left_out": table.left_out,
+                "unknown": values.unknown.iter().map(ToString::to_string).collect::<Vec<_>>(),
             }))
         })
     }
@@ -290,12 +284,6 @@ impl From<TraceStoreError> for Failure {
 
 fn refused(error: impl std::fmt::Display) -> Failure {
     Failure::Value(error.to_string())
-}
-
-/// The newest commit that is known or has a value.
-async fn newest(history: &History) -> Result<Option<CommitNumber>, Failure> {
-    let known = history.newest_commit().await?.map(|it| it.number);
-    Ok(known.max(history.tiles().await?.last().map(|it| it.last)))
 }
 
 fn range(first: u32, last: u32) -> PyResult<ValuesAt> {

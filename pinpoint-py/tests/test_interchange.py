@@ -19,10 +19,9 @@ from typing import Any
 import pytest
 
 import pinpoint
-from world import COMMAND, Numbers, OwnError, found, measured
+from world import COMMAND, COMMAND_LINE, Numbers, OwnError, found, measured, needs_command
 
-COMMAND_LINE = os.environ.get("PINPOINT_COMMAND")
-pytestmark = pytest.mark.skipif(COMMAND_LINE is None, reason="PINPOINT_COMMAND names no command")
+pytestmark = needs_command
 
 
 class World:

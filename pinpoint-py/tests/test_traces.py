@@ -1,7 +1,6 @@
 """The history of values, filled by the command and read here."""
 
 import json
-import os
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -10,11 +9,10 @@ import numpy as np
 import pytest
 
 import pinpoint
-from world import git
+from world import COMMAND_LINE, git, needs_command
 
 COMMITS = 6
-COMMAND_LINE = os.environ.get("PINPOINT_COMMAND")
-pytestmark = pytest.mark.skipif(COMMAND_LINE is None, reason="PINPOINT_COMMAND names no command")
+pytestmark = needs_command
 
 
 def hyperfine(seconds: float) -> str:
@@ -88,15 +86,28 @@ def test_traces_are_counted_and_commits_are_listed(traces: pinpoint.Traces) -> N
     assert [commit.number for commit in commits] == list(range(COMMITS))
     assert commits[3].subject == "Change 3" and len(commits[3].hash) == 40
     assert traces.annotations() == {}
+
+
+def test_a_name_that_no_trace_has_is_a_warning_to_its_caller(traces: pinpoint.Traces) -> None:
+    for ask in (traces.query, traces.count, traces.params):
+        with pytest.warns(UserWarning, match="bott") as caught:
+            ask("bott=a")
+        assert caught[0].filename == __file__
     with pytest.warns(UserWarning, match="bott"):
-        assert traces.count("bott=a") == 0
+        traces.pivot(["os"], "bott=a")
+    with pytest.warns(UserWarning, match="bott"):
+        traces.verticals("bot", "a", "b", "bott=a")
+    with pytest.warns(UserWarning, match="value `c` of the key `bot`"):
+        traces.verticals("bot", "a", "c")
+    with pytest.warns(UserWarning, match="bott"):
+        traces.tried("7", "2", "bott=a")
 
 
 def test_a_value_knows_its_file(traces: pinpoint.Traces) -> None:
     name = traces.query("bot=b").names[0]
     source = traces.source(name, 2)
     assert source is not None and source.file.endswith("2-b.json")
-    assert traces.source(name, 99) is None
+    assert not traces.source(name, 99)
 
 
 def test_traces_are_folded_and_compared(traces: pinpoint.Traces) -> None:
@@ -133,6 +144,8 @@ def test_nonsense_is_refused(traces: pinpoint.Traces, tmp_path: Path) -> None:
         traces.pivot(["os"], operation="mode")
     with pytest.raises(ValueError, match="between"):
         traces.verticals()
+    with pytest.raises(ValueError, match="between"):
+        traces.verticals("bot", between=(5, 0))
     with pytest.raises(ValueError, match="ingest"):
         pinpoint.Traces(state_dir=tmp_path).count()
     assert not list(tmp_path.iterdir())

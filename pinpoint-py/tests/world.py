@@ -5,11 +5,18 @@ No value depends on the machine, so that no answer does.
 
 import collections
 import itertools
+import os
 import subprocess
 import time
 from typing import Any
 
+import pytest
+
 import pinpoint
+
+# The command beside the module, which `test.py` builds.
+COMMAND_LINE = os.environ.get("PINPOINT_COMMAND")
+needs_command = pytest.mark.skipif(COMMAND_LINE is None, reason="PINPOINT_COMMAND is not set")
 
 CULPRIT = 6
 COMMITS = 10

@@ -374,6 +374,7 @@ class JobOutcome(NamedTuple):
                     effect["after"],
                     _reason(effect.get("before_failure")),
                     _reason(effect.get("after_failure")),
+                    effect.get("adjusted", False),
                 ),
                 # Older jobs lack these.
                 found.get("undone", False),

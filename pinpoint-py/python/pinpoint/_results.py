@@ -289,11 +289,13 @@ class Effect(NamedTuple):
     ci_low, ci_high : float or None
         Its interval with the search's confidence; None for too few runs.
     before, after : float
-        Median (rate of failures) of the older and of the newer commit. Where the two
-        met different states of the machine, which the estimate leaves out, levels without
-        these.
+        Median (rate of failures) of the older and of the newer commit; if ``adjusted``,
+        their levels.
     before_failure, after_failure : str or None
         The most common reason of failing runs on each side, where they fail.
+    adjusted : bool
+        The two sides met different states of the machine, which the estimate leaves out:
+        ``before`` and ``after`` are levels without these, and no medians.
     """
 
     of: Literal["values", "failures"]
@@ -304,6 +306,7 @@ class Effect(NamedTuple):
     after: float
     before_failure: str | None = None
     after_failure: str | None = None
+    adjusted: bool = False
 
     def _repr_html_(self) -> str:
         return table("Effect", self._asdict().items())

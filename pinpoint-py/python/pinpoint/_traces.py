@@ -160,7 +160,7 @@ class Traces:
     Notes
     -----
     Each method opens the store and closes it. A key or value of a query that no trace has
-    is a warning, which names the nearest one.
+    is a ``UserWarning``, which names the nearest one.
 
     Every method raises ``ValueError`` for a history or dataset that does not exist, for a
     query or formula that cannot be read, and for more traces than the limit; and ``JobError``
@@ -214,16 +214,20 @@ class Traces:
         if commits is not None and last is not None:
             raise ValueError("give `commits` or `last`, not both")
         names, numbers, values, unknown = self._reader.values(query, formula, commits, last, limit)
-        self._warn(unknown)
+        _warn(unknown)
         return TraceFrame(names, numbers, values)
 
     def count(self, query: str = "") -> int:
         """The number of traces that match."""
-        return int(self._survey(query)["count"])
+        survey = self._survey(query)
+        _warn(survey["unknown"])
+        return int(survey["count"])
 
     def params(self, query: str = "") -> dict[str, dict[str, int]]:
         """The keys and values of the traces that match, with the number of traces of each."""
-        params: dict[str, dict[str, int]] = self._survey(query)["params"]
+        survey = self._survey(query)
+        _warn(survey["unknown"])
+        params: dict[str, dict[str, int]] = survey["params"]
         return params
 
     def commits(self) -> list[TraceCommit]:
@@ -237,7 +241,7 @@ class Traces:
     def source(self, trace: str, commit: int) -> ValueSource | None:
         """The origin of a value; None where the trace has no value at this commit."""
         source = json.loads(self._reader.source(trace, commit))
-        return None if source is None else ValueSource(**source)
+        return ValueSource(**source) if source else None
 
     def pivot(
         self,
@@ -264,6 +268,7 @@ class Traces:
         if isinstance(by, str):
             raise TypeError("`by` must be a list of keys, not one text")
         found = json.loads(self._reader.pivot(query, list(by), operation, last, limit))
+        _warn(found["unknown"])
         rows = found["rows"]
         commits = np.array(found["commits"], dtype=np.int64)
         values = np.array([row[2] for row in rows], dtype=np.float64)
@@ -308,15 +313,21 @@ class Traces:
         limit : int
             The most traces that may match.
         """
-        sides = None
-        if key is not None and a is not None and b is not None:
-            sides = (key, a, b)
-        if (sides is not None) + (between is not None) + (tried is not None) != 1:
+        given = [it for it in (key, a, b) if it is not None]
+        if len(given) not in (0, 3) or bool(given) + bool(between) + bool(tried) != 1:
             raise ValueError("give a key and two of its values, or `between`, or `tried`")
-        if at is not None and sides is None:
+        if at is not None and not given:
             raise ValueError("`at` needs a key and two of its values")
+        sides = (given[0], given[1], given[2]) if given else None
         text = self._reader.verticals(query, row, sides, between, tried, at, limit)
         found = json.loads(text)
+        if not found["rows"]:
+            survey = self._survey(query)
+            _warn(survey["unknown"])
+            if sides:
+                known = survey["params"].get(sides[0], {})
+                missing = [it for it in sides[1:] if it not in known]
+                _warn([f"no trace has the value `{it}` of the key `{sides[0]}`" for it in missing])
         ratios = np.array(
             [[cell["ratio"] if cell else np.nan for cell in each["cells"]] for each in found["rows"]],
             dtype=np.float64,
@@ -338,14 +349,16 @@ class Traces:
         """The values of a try beside the history, the worst first. Traces with fewer than
         four values are left out."""
         found = json.loads(self._reader.tried(issue, patchset, query))
+        if not found["traces"] and not found["left_out"]:
+            _warn(self._survey(query)["unknown"])
         return [TriedTrace(it["trace"], it["value"], it["deviation"]) for it in found["traces"]]
 
     def _survey(self, query: str) -> dict[str, Any]:
         survey: dict[str, Any] = json.loads(self._reader.survey(query))
-        self._warn(survey["unknown"])
         return survey
 
-    @staticmethod
-    def _warn(unknown: list[str]) -> None:
-        for message in unknown:
-            warnings.warn(message, UserWarning, stacklevel=4)
+
+def _warn(messages: list[str]) -> None:
+    """Warns the caller of the method that calls this."""
+    for message in messages:
+        warnings.warn(message, UserWarning, stacklevel=3)

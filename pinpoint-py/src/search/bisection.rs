@@ -162,6 +162,7 @@ pub(super) fn effect<'py>(py: Python<'py>, effect: &Effect) -> PyResult<Bound<'p
         effect.after,
         before,
         after,
+        effect.adjusted,
     );
     make(py, "Effect", fields)
 }
