@@ -37,7 +37,8 @@ pub struct JobAnswer {
 /// The effect of a change.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct AnswerEffect {
-    /// The median before it, or the rate of failures.
+    /// The median before it, or the level where medians hold what the machine added; or the rate of
+    /// failures.
     pub before: Option<f64>,
     /// The same after it.
     pub after: Option<f64>,

@@ -297,7 +297,7 @@ named! {
         /// They are listed.
         #[default]
         NoAction = "noaction",
-        /// Somebody is told.
+        /// Somebody is notified.
         Report = "report",
         /// A bisection is started.
         Bisect = "bisect",

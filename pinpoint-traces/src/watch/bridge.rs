@@ -36,7 +36,7 @@ impl Default for PlanOptions {
     }
 }
 
-/// The time, as [`plan`] is told it.
+/// The time that [`plan`] goes by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PlanTime {
     /// Now, in milliseconds of Unix time.
@@ -51,14 +51,14 @@ pub struct PlanTime {
 pub struct PlannedAction {
     /// The group.
     pub group: Group,
-    /// The bisection to start; else somebody is told.
+    /// The bisection to start; else somebody is notified.
     pub job: Option<BisectionJob>,
     /// The reason why none is started where the alert asks for one.
     pub not_bisected: Option<NotBisected>,
 }
 
 impl PlannedAction {
-    /// The event to store **before** the job is started or anybody is told. After a crash,
+    /// The event to store **before** the job is started or anybody is notified. After a crash,
     /// [`WatchState::pending_jobs`] has the job again, under the same name.
     pub fn into_event(self) -> EventKind {
         EventKind::ActedOn {
@@ -99,7 +99,7 @@ pub enum PlanFault {
 /// [`Alert::minimum_num`] members, and it has been quiet ([`PlanOptions::quiet_time`], or an ingest
 /// since). It is bisected for its largest relative regression; improvements come last. A regression
 /// that a bisection of another alert's group searches for is not searched for again. What can't be
-/// bisected (a change of the machine, a drift) is told instead, with the reason.
+/// bisected (a change of the machine, a drift) is reported instead, with the reason.
 ///
 /// # Cost
 ///

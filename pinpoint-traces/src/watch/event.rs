@@ -217,7 +217,7 @@ pub enum EventKind {
     ActedOn {
         /// The group, as it was then.
         group: Group,
-        /// The bisection, if one is started; else somebody is told.
+        /// The bisection, if one is started; else somebody is notified.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         job: Option<BisectionJob>,
         /// The reason why none is started where the alert asks for one.

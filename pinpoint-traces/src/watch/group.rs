@@ -16,7 +16,7 @@ use super::range::CommitRange;
 ///
 /// Ranges are taken by their ends: the first end is a commit that its group has in common, and all
 /// ranges that hold it join. No other way needs fewer groups, since no two of those first ends lie
-/// in one range. The order of the ranges makes no difference but for the indices.
+/// in one range. The order of the ranges changes only the indices.
 ///
 /// ```
 /// use pinpoint_traces::{CommitNumber, watch::{CommitRange, groups_of_ranges}};

@@ -89,9 +89,9 @@ pub struct Successor {
 
 /// The traces that are quiet at the newest commit that was measured, by id.
 ///
-/// The successor is equal but for one parameter, which has another value or is there in only one of
-/// the two, and has its first value at the last commit of the trace or within the commits allowed
-/// after it; of several the one that begins first, then the first by id.
+/// The successor differs in one parameter, which has another value or stands in one of the two ids
+/// alone. Its first value is at the last commit of the trace or within the commits allowed after it.
+/// Of several, it is the one that begins first, then the first by id.
 ///
 /// # Cost
 ///

@@ -51,10 +51,10 @@ pub struct CommitFacts {
 /// Runs alerts over new values, and returns the events that follow: those that the state does not
 /// know.
 ///
-/// A change is told if it showed at or after the earliest new value of its trace, or else it is old
-/// news; so a first run over a long history tells all of it, and a run over one commit tells that
-/// commit's. It is told once, however many alerts see it, and again neither when a person moved it
-/// nor when one took it back. Regressions that are known are told when they went back, when the second
+/// A change is reported if it showed at or after the earliest new value of its trace, or else it is old
+/// news; so a first run over a long history reports all of it, and a run over one commit that
+/// commit's. It is reported once, however many alerts see it, and not again when a person moved it or
+/// took it back. Regressions that are known are reported when they went back, when the second
 /// detector agrees, and when they stand in another way.
 ///
 /// The events are not yet applied; the caller gives each its time and author.

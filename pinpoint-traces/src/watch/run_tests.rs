@@ -1,4 +1,4 @@
-//! Tests of runs: what is told, and what is not told again.
+//! Tests of runs: what is reported, and what is not reported twice.
 
 use std::collections::BTreeMap;
 
