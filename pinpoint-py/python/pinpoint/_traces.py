@@ -324,7 +324,8 @@ class Traces:
         if not found["rows"]:
             survey = self._survey(query)
             _warn(survey["unknown"])
-            if sides:
+            # Of no traces at all, the query was the reason.
+            if sides and survey["count"]:
                 known = survey["params"].get(sides[0], {})
                 missing = [it for it in sides[1:] if it not in known]
                 _warn([f"no trace has the value `{it}` of the key `{sides[0]}`" for it in missing])

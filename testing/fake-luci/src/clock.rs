@@ -11,7 +11,8 @@ pub(crate) struct Clock {
     began: u64,
     instant: Instant,
     speed: u64,
-    stopped_at: OnceLock<u64>,
+    /// The times of both clocks since which this one runs as fast as everybody else's.
+    unhurried_since: OnceLock<(u64, u64)>,
 }
 
 impl Clock {
@@ -21,19 +22,21 @@ impl Clock {
             began: since.map_or(0, |since| since.as_millis() as u64),
             instant: Instant::now(),
             speed,
-            stopped_at: OnceLock::new(),
+            unhurried_since: OnceLock::new(),
         }
     }
 
     /// Milliseconds since 1970.
     pub(crate) fn now(&self) -> u64 {
-        let stopped = self.stopped_at.get().copied();
-        stopped.unwrap_or_else(|| self.began + self.unhurried() * self.speed)
+        match self.unhurried_since.get() {
+            Some((now, unhurried)) => now + (self.unhurried() - unhurried),
+            None => self.began + self.unhurried() * self.speed,
+        }
     }
 
-    /// From here on it is always this time.
-    pub(crate) fn stop_at(&self, now: u64) {
-        self.stopped_at.get_or_init(|| now);
+    /// From this time on it runs as fast as everybody else's.
+    pub(crate) fn slow_down_at(&self, now: u64) {
+        self.unhurried_since.get_or_init(|| (now, self.unhurried()));
     }
 
     /// Milliseconds since it began, as everybody else counts them.

@@ -127,14 +127,15 @@ impl FakeLuci {
         state.tasks.clone()
     }
 
-    /// Stops the clock if a task is running, which then never ends by itself.
-    pub fn stop_time_at_a_running_task(&self) -> bool {
+    /// Has the clock run as fast as that of `tokio` if a task is running, which then goes on for a
+    /// while.
+    pub fn slow_down_at_a_running_task(&self) -> bool {
         let mut state = self.state();
         let now = self.now();
         state.advance(now);
         let runs = state.tasks.iter().any(|task| task.is_live());
         if runs {
-            self.0.clock.stop_at(now);
+            self.0.clock.slow_down_at(now);
         }
         runs
     }

@@ -64,7 +64,7 @@ async fn a_job_is_canceled_through_a_server_and_a_client_of_luci() {
     let mut journal = MemoryJournal::new("job");
     let stop = async {
         // Otherwise a busy machine may cancel when the task has ended.
-        while !fixture.luci.stop_time_at_a_running_task() {
+        while !fixture.luci.slow_down_at_a_running_task() {
             sleep(Duration::from_millis(5)).await;
         }
         Stop::Cancel
