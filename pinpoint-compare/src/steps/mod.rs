@@ -9,6 +9,7 @@
 //! | the same, at a rate that is proven? | [`Conformal`] |
 //! | where is a change that is known to be there? | [`locate_change`] |
 //! | did a commit change any of many traces, and which? | [`CommitTest`], [`e_bh`] |
+//! | where does Mozilla's Perfherder raise an alert? | [`perfherder_alerts`] |
 //! | which traces have one shape? | [`clusters`](fn@clusters), [`percents`] |
 //! | which clusters were there in an earlier run? | [`match_fingerprints`] |
 //!
@@ -22,6 +23,7 @@ mod fingerprints;
 mod fit;
 mod generator;
 mod many;
+mod perfherder;
 mod rank;
 mod rules;
 mod statistic;
@@ -37,6 +39,10 @@ pub use error::StepError;
 pub use fingerprints::{Fingerprint, Found, KEYS_COMPARED, Triage, match_fingerprints};
 pub use fit::{FLOOR, LEAST_WINDOW, StepFit, fit, fit_with};
 pub use many::{CommitTest, e_bh, higher_criticism};
+pub use perfherder::{
+    PERFHERDER_SECONDS, PerfherderAlert, PerfherderOptions, PerfherderThreshold, perfherder_alerts,
+    perfherder_range,
+};
 pub use rank::{
     Alarm, DEFAULT_RATE, Detector, DetectorOptions, LEAST_VALUES, Location, Shape, StepEvent,
     detect, locate_change,
