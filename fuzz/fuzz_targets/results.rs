@@ -16,7 +16,7 @@ static FORMATS: LazyLock<Vec<Format>> = LazyLock::new(|| {
         "hyperfine-console", "criterion-console", "gbench-console", "pytest-benchmark-console", "catch2-console",
         "vitest", "pytest-durations", "asv", "tinybench", "benchmark-ips", "benchmark-js", "benchmark-dotnet",
         "jmh-console", "gotest-json", "github-action-benchmark", "bencher", "gungraun", "benchmark-dotnet-json", "pyperf-json",
-        "nanobench", "perf-stat", "gbench-csv", "ycsb",
+        "nanobench", "perf-stat", "gbench-csv", "ycsb", "graphserver", "browser-output",
         "libtest", "divan",
     ];
     let names = names.map(|name| name.parse::<Format>().expect("a known format"));

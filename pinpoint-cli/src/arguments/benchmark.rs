@@ -36,10 +36,10 @@ pub(crate) struct Benchmark {
     /// divan, vitest, pytest-durations, asv, tinybench, benchmark-ips, benchmark-js,
     /// benchmark-dotnet, benchmark-dotnet-json, nanobench, gotest-json,
     /// github-action-benchmark, bencher, gungraun, pyperf-json, perf-stat, gbench-csv,
-    /// ycsb, mitata, pyperf, phpbench, k6, wrk, wrk2, ab, sysbench, pgbench, fio, iperf3, gnu-time,
-    /// shell-time; or, to read what a tool shows on a terminal, hyperfine-console,
-    /// criterion-console, gbench-console, pytest-benchmark-console, catch2-console,
-    /// jmh-console.
+    /// ycsb, graphserver, browser-output, mitata, pyperf, phpbench, k6, wrk, wrk2, ab, sysbench,
+    /// pgbench, fio, iperf3, gnu-time, shell-time; or, to read what a tool shows on a terminal,
+    /// hyperfine-console, criterion-console, gbench-console, pytest-benchmark-console,
+    /// catch2-console, jmh-console.
     #[arg(long, value_name = "FORMAT", default_value = "auto", help_heading = BENCHMARK)]
     pub(crate) format: Format,
     /// The measure of a run that decides, in place of values in its output [default: wall,

@@ -10,7 +10,7 @@ use pinpoint_document::OutputPosition;
 pub enum FormatError {
     /// No format has this name.
     #[error(
-        "there is no result format `{0}`; use auto, time, lines, json:POINTER, regex:PATTERN, hyperfine, criterion, gbench, gobench, pytest-benchmark, jmh, catch2, chromium, chromium-by-name, talos, hyperfine-console, criterion-console, gbench-console, pytest-benchmark-console, catch2-console, jmh-console, libtest, divan, vitest, pytest-durations, asv, tinybench, benchmark-ips, benchmark-js, benchmark-dotnet, benchmark-dotnet-json, nanobench, gotest-json, github-action-benchmark, bencher, gungraun, pyperf-json, perf-stat, gbench-csv, ycsb, {tools}",
+        "there is no result format `{0}`; use auto, time, lines, json:POINTER, regex:PATTERN, hyperfine, criterion, gbench, gobench, pytest-benchmark, jmh, catch2, chromium, chromium-by-name, talos, hyperfine-console, criterion-console, gbench-console, pytest-benchmark-console, catch2-console, jmh-console, libtest, divan, vitest, pytest-durations, asv, tinybench, benchmark-ips, benchmark-js, benchmark-dotnet, benchmark-dotnet-json, nanobench, gotest-json, github-action-benchmark, bencher, gungraun, pyperf-json, perf-stat, gbench-csv, ycsb, graphserver, browser-output, {tools}",
         tools = super::line_tools::names()
     )]
     Unknown(String),
@@ -104,6 +104,31 @@ pub enum ReadError {
         /// The problem there.
         problem: &'static str,
     },
+    /// A line that is not as its program writes it, in a format of lines.
+    #[error(
+        "{place} is not as {writer} writes it ({problem}); check that the output is whole and was not changed"
+    )]
+    Line {
+        /// The place where reading stopped.
+        place: OutputPosition,
+        /// The program that writes the format.
+        writer: &'static str,
+        /// The problem there.
+        problem: String,
+    },
+    /// The output says that the whole run failed.
+    #[error("{place} says that the run failed: {reason}; correct that, and run it again")]
+    RunFailed {
+        /// The place of the message.
+        place: OutputPosition,
+        /// The reason, as the output gives it.
+        reason: String,
+    },
+    /// The graph server did not say that it took the values.
+    #[error(
+        "the graph server's answer has no line with RETURN: `{0}`; correct what it says, and send the values again"
+    )]
+    NoAnswer(String),
     /// One of the files of a folder cannot be read.
     #[error("{file}: {source}")]
     InFile {

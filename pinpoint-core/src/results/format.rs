@@ -10,13 +10,13 @@ use serde::{Deserialize, Serialize};
 use super::repair::Repaired;
 use super::{
     FormatError, JsonPointer, LinePattern, LineTool, ReadError, Reading, asv, bencher,
-    benchmark_dotnet, benchmark_dotnet_json, benchmark_ips, benchmark_js, catch2, catch2_console,
-    chromium, chromium_by_name, criterion, criterion_console, divan, github_action_benchmark,
-    go_benchmark, go_test_json, google_benchmark, google_benchmark_console, google_benchmark_csv,
-    gungraun, hyperfine, hyperfine_console, is_criterion_result, jmh, jmh_console, json, libtest,
-    lines, nanobench, not_a_number, pattern, perf_stat, pyperf_json, pytest_benchmark,
-    pytest_benchmark_console, pytest_durations, recognize, repair, talos, text, tinybench, vitest,
-    ycsb,
+    benchmark_dotnet, benchmark_dotnet_json, benchmark_ips, benchmark_js, browser_output, catch2,
+    catch2_console, chromium, chromium_by_name, criterion, criterion_console, divan,
+    github_action_benchmark, go_benchmark, go_test_json, google_benchmark,
+    google_benchmark_console, google_benchmark_csv, graph_server, gungraun, hyperfine,
+    hyperfine_console, is_criterion_result, jmh, jmh_console, json, libtest, lines, nanobench,
+    not_a_number, pattern, perf_stat, pyperf_json, pytest_benchmark, pytest_benchmark_console,
+    pytest_durations, recognize, repair, talos, text, tinybench, vitest, ycsb,
 };
 use crate::Series;
 
@@ -178,12 +178,16 @@ pub enum Format {
     Ycsb,
     /// `talos`: the `PERFHERDER_DATA` or `TALOSDATA` lines of a log of Mozilla's.
     Talos,
+    /// `graphserver`: the messages that Talos sent to Mozilla's graph server.
+    GraphServer,
+    /// `browser-output`: the `browser_output.txt` of Talos, the log of a browser.
+    BrowserOutput,
     /// A tool that prints its results on lines of their own, by its name: `wrk`, `pgbench`.
     LineTool(LineTool),
 }
 
 /// The formats that need only a name.
-pub(super) const NAMES: [(Format, &str); 38] = [
+pub(super) const NAMES: [(Format, &str); 40] = [
     (Format::Auto, "auto"),
     (Format::Time, "time"),
     (Format::Lines, "lines"),
@@ -222,6 +226,8 @@ pub(super) const NAMES: [(Format, &str); 38] = [
     (Format::GoogleBenchmarkCsv, "gbench-csv"),
     (Format::Ycsb, "ycsb"),
     (Format::Talos, "talos"),
+    (Format::GraphServer, "graphserver"),
+    (Format::BrowserOutput, "browser-output"),
 ];
 
 impl Format {
@@ -299,6 +305,10 @@ impl Format {
             }
             (Self::GoBenchmark, Output::File(content)) => go_benchmark::read(&text::lines(content)),
             (Self::Talos, Output::File(content)) => talos::read(&text::lines(content)),
+            (Self::GraphServer, Output::File(content)) => graph_server::read(&text::lines(content)),
+            (Self::BrowserOutput, Output::File(content)) => {
+                browser_output::read(&text::lines(content))
+            }
             (Self::HyperfineConsole, Output::File(content)) => {
                 hyperfine_console::read(&text::lines(content))
             }
@@ -390,6 +400,8 @@ impl Format {
                 | Self::PyperfJson
                 // One line in a log about other things.
                 | Self::Talos
+                | Self::GraphServer
+                | Self::BrowserOutput
         )
     }
 

@@ -14,6 +14,7 @@ mod benchmark_dotnet;
 mod benchmark_dotnet_json;
 mod benchmark_ips;
 mod benchmark_js;
+mod browser_output;
 mod catch2;
 mod catch2_console;
 mod charts;
@@ -34,6 +35,7 @@ mod go_test_json;
 mod google_benchmark;
 mod google_benchmark_console;
 mod google_benchmark_csv;
+mod graph_server;
 mod gungraun;
 mod hyperfine;
 mod hyperfine_console;
@@ -70,6 +72,7 @@ mod talos;
 #[cfg(test)]
 mod tests;
 mod text;
+mod text_line;
 mod tinybench;
 mod tool_lines;
 mod unread;
@@ -87,6 +90,9 @@ pub use find::{
     FindMetricError, MetricDoubt, RequestedMetric, RunOutput, UnreadLine, find_metric, may_change,
 };
 pub use format::{Format, Output};
+pub use graph_server::{
+    GraphServerAnswer, GraphServerReport, GraphServerValue, GraphServerValues,
+};
 pub use json::JsonPointer;
 pub use line_tools::LineTool;
 pub use pattern::LinePattern;

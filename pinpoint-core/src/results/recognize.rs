@@ -11,11 +11,11 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 use super::{
-    Format, LineTool, asv, bencher, benchmark_dotnet, benchmark_ips, benchmark_js, catch2,
-    catch2_console, criterion_console, divan, go_benchmark, go_test_json, google_benchmark_console,
-    google_benchmark_csv, gungraun, hyperfine_console, jmh_console, libtest, lines, nanobench,
-    not_a_number, perf_stat, pytest_benchmark_console, pytest_durations, repair, talos, text,
-    tinybench, vitest, ycsb,
+    Format, LineTool, asv, bencher, benchmark_dotnet, benchmark_ips, benchmark_js, browser_output,
+    catch2, catch2_console, criterion_console, divan, go_benchmark, go_test_json,
+    google_benchmark_console, google_benchmark_csv, graph_server, gungraun, hyperfine_console,
+    jmh_console, libtest, lines, nanobench, not_a_number, perf_stat, pytest_benchmark_console,
+    pytest_durations, repair, talos, text, tinybench, vitest, ycsb,
 };
 
 pub(super) fn recognize(output: &[u8]) -> Option<Format> {
@@ -58,7 +58,9 @@ type Recognize = fn(&str) -> bool;
 
 /// Formats that are recognized by a line, in the order in which they are tried: the tables of tools
 /// have lines that others would take for theirs.
-static BY_LINES: [(Format, Recognize); 22] = [
+static BY_LINES: [(Format, Recognize); 24] = [
+    (Format::GraphServer, graph_server::recognize),
+    (Format::BrowserOutput, browser_output::recognize),
     (Format::GoBenchmark, go_benchmark::recognize),
     (Format::GoTestJson, go_test_json::recognize),
     (Format::JmhConsole, jmh_console::recognize),

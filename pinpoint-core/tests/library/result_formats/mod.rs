@@ -22,7 +22,7 @@ mod whole_consoles;
 mod whole_exchange;
 
 /// The files, each with its format.
-const FILES: [(&str, &str); 72] = [
+const FILES: [(&str, &str); 74] = [
     ("hyperfine.json", "hyperfine"),
     ("google-benchmark-1.7.json", "gbench"),
     ("google-benchmark-1.9.json", "gbench"),
@@ -35,6 +35,8 @@ const FILES: [(&str, &str); 72] = [
     ("chromium-charts.json", "chromium"),
     ("perfherder.log", "talos"),
     ("talosdata.log", "talos"),
+    ("graph-server.txt", "graphserver"),
+    ("browser-output.txt", "browser-output"),
     ("hyperfine.txt", "hyperfine-console"),
     ("criterion.txt", "criterion-console"),
     ("google-benchmark-1.7.txt", "gbench-console"),
