@@ -54,7 +54,7 @@ fn check(read: Result<Charts, pinpoint_core::results::ReadError>) {
                 assert!(!series.values.is_empty(), "{name:?}");
                 assert!(series.values.iter().all(|value| value.is_finite()), "{name:?}");
                 for method in Method::ALL {
-                    let aggregate = Aggregate { ignore_first: 0, method };
+                    let aggregate = Aggregate::from(method);
                     let _ = aggregate.apply(&series.values);
                 }
             }

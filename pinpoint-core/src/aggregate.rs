@@ -1,16 +1,22 @@
 //! Aggregates: one number out of many.
 //!
-//! `median` is one, and so is `ignore-first:5,median`: first a filter, then a
-//! method, as Mozilla's Talos does it.
+//! `median` is one, and so is `ignore-first:5,ignore-max,median`: first filters that leave out
+//! values, in order, then a method, as Mozilla's Talos does it.
+
+mod filter;
+mod v8_subtest;
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// Reduces the values of one run to one: drops the first few, then applies a method.
+pub use filter::{Filter, Filters};
+pub use v8_subtest::UnknownSubtest;
+
+/// Reduces the values of one run to one: drops those that filters name, then applies a method.
 ///
-/// Written as text, in `serde` too: `median`, or `ignore-first:5,median`.
+/// Written as text, in `serde` too: `median`, or `ignore-first:5,ignore-max,median`.
 ///
 /// ```
 /// use pinpoint_core::Aggregate;
@@ -23,18 +29,17 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Aggregate {
-    /// The number of values left out at the beginning: those of a program that is
-    /// not yet warm. A run with no more values than that keeps all of them, as in
-    /// Talos.
-    pub ignore_first: usize,
+    /// The filters that leave out values, in order.
+    pub filters: Filters,
     /// The method for the others.
     pub method: Method,
 }
 
 /// The method by which values become one.
 ///
-/// The last five are those of Mozilla's Talos, after `testing/talos/talos/filter.py`
-/// and `output.py` of mozilla-central (and of 2015, for CanvasMark).
+/// Those from `TalosGeometricMean` on are those of Mozilla's Talos, after
+/// `testing/talos/talos/filter.py` and `output.py` of mozilla-central (and of 2015, for CanvasMark
+/// and responsiveness).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Method {
@@ -67,7 +72,19 @@ pub enum Method {
     Canvasmark,
     /// The summary of JavaScript suites (Kraken): the sum.
     Js,
+    /// The standard deviation of a population (divided by n), which the summaries of Talos state.
+    PopulationStd,
+    /// The variance of a population (divided by n).
+    PopulationVariance,
+    /// The summary of responsiveness: the sum of the squares, in millions.
+    Responsiveness,
+    /// The score of a subtest of V8: its reference, divided by Talos' geometric mean. It needs the
+    /// subtest's name: [`Aggregate::apply_to`].
+    V8Subtest,
 }
+
+/// The unit of responsiveness: Talos gives milliseconds, squared, by the million.
+const RESPONSIVENESS_UNIT: f64 = 1e6;
 
 /// The size of Dromaeo's groups.
 const DROMAEO_GROUP: usize = 5;
@@ -75,7 +92,7 @@ const DROMAEO_GROUP: usize = 5;
 impl From<Method> for Aggregate {
     fn from(method: Method) -> Self {
         Self {
-            ignore_first: 0,
+            filters: Filters::default(),
             method,
         }
     }
@@ -87,19 +104,67 @@ impl Aggregate {
     /// `None` for no values at all (not even a sum or a count: a run without values is a failure,
     /// and 0 would be its best result), for the standard deviation of one value, for the geometric
     /// mean of a value that is not positive (Talos': that is -1 or less), when a value is not
-    /// finite, and when the result is too large for 64 bits.
+    /// finite, when the result is too large for 64 bits, and for the score of a subtest of V8, which
+    /// depends on a name ([`Self::apply_to`]).
     pub fn apply(self, values: &[f64]) -> Option<f64> {
-        let values = match values.get(self.ignore_first..) {
-            None | Some([]) => values,
-            Some(rest) => rest,
-        };
-        self.method.apply(values)
+        self.method.apply(&self.filters.apply(values))
     }
+
+    /// Reduces the values of the subtest or chart of this name to one finite number.
+    ///
+    /// ```
+    /// use pinpoint_core::Aggregate;
+    ///
+    /// let aggregate: Aggregate = "ignore-first:1,v8-subtest".parse()?;
+    /// assert_eq!(aggregate.apply_to("Richards", &[7.0, 1.0])?.round(), 35302.0);
+    /// assert!(aggregate.apply_to("Crypto", &[7.0, 1.0]).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Fails if the method needs a name and does not know this one, or if the values have no such
+    /// number, as [`Self::apply`] lists them.
+    pub fn apply_to(self, name: &str, values: &[f64]) -> Result<f64, AggregateError> {
+        let value = match self.method {
+            Method::V8Subtest => {
+                let reference = v8_subtest::reference(name)?;
+                let mean = Method::TalosGeometricMean.apply(&self.filters.apply(values));
+                mean.map(|mean| reference / mean)
+                    .filter(|score| score.is_finite())
+            }
+            _ => self.apply(values),
+        };
+        value.ok_or_else(|| AggregateError::NoNumber {
+            name: name.to_owned(),
+            count: values.len(),
+            aggregate: self,
+        })
+    }
+}
+
+/// The values of a name can't become one number.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum AggregateError {
+    /// The method has no reference for the name.
+    #[error(transparent)]
+    Subtest(#[from] UnknownSubtest),
+    /// The values have no such number.
+    #[error("the {count} values of `{name}` have no {aggregate}")]
+    NoNumber {
+        /// The name of the subtest or chart.
+        name: String,
+        /// The number of its values.
+        count: usize,
+        /// The requested aggregate.
+        aggregate: Aggregate,
+    },
 }
 
 impl Method {
     /// All of them, in the order of the documentation.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 17] = [
         Self::Sum,
         Self::Mean,
         Self::Min,
@@ -113,6 +178,10 @@ impl Method {
         Self::V8,
         Self::Canvasmark,
         Self::Js,
+        Self::PopulationStd,
+        Self::PopulationVariance,
+        Self::Responsiveness,
+        Self::V8Subtest,
     ];
 
     fn apply(self, values: &[f64]) -> Option<f64> {
@@ -134,6 +203,12 @@ impl Method {
                 talos_geometric_mean(&means)?
             }
             Self::V8 => 100.0 * talos_geometric_mean(values)?,
+            Self::PopulationStd => population_variance(values).sqrt(),
+            Self::PopulationVariance => population_variance(values),
+            Self::Responsiveness => (values.iter())
+                .map(|value| value * value / RESPONSIVENESS_UNIT)
+                .sum(),
+            Self::V8Subtest => return None,
         };
         result.is_finite().then_some(result)
     }
@@ -153,6 +228,10 @@ impl Method {
             Self::V8 => "v8",
             Self::Canvasmark => "canvasmark",
             Self::Js => "js",
+            Self::PopulationStd => "population-std",
+            Self::PopulationVariance => "population-variance",
+            Self::Responsiveness => "responsiveness",
+            Self::V8Subtest => "v8-subtest",
         }
     }
 }
@@ -174,12 +253,18 @@ fn standard_deviation(values: &[f64]) -> Option<f64> {
     if values.len() < 2 {
         return None;
     }
+    Some((squares(values) / (values.len() - 1) as f64).sqrt())
+}
+
+fn population_variance(values: &[f64]) -> f64 {
+    squares(values) / values.len() as f64
+}
+
+/// The sum of the squared distances from the mean.
+fn squares(values: &[f64]) -> f64 {
     let mean = mean(values);
-    let squares: f64 = values
-        .iter()
-        .map(|value| (value - mean) * (value - mean))
-        .sum();
-    Some((squares / (values.len() - 1) as f64).sqrt())
+    let squares = values.iter().map(|value| (value - mean) * (value - mean));
+    squares.sum()
 }
 
 fn median(values: &[f64]) -> f64 {
@@ -209,31 +294,75 @@ fn talos_geometric_mean(values: &[f64]) -> Option<f64> {
     Some(libm::expm1(mean(&logarithms)))
 }
 
-/// No aggregate has this name.
+/// The text is not an aggregate.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "there is no aggregate `{0}`; use sum, mean, min, max, count, std, median, geometric-mean, talos-geometric-mean, dromaeo, v8, canvasmark or js, with ignore-first:N, before it to leave out the first N values"
-)]
-pub struct UnknownAggregate(String);
+#[non_exhaustive]
+pub enum UnknownAggregate {
+    /// No method has this name.
+    #[error(
+        "there is no aggregate `{0}`; use {methods}, with {filters} before it, separated by commas, to leave out values",
+        methods = method_names(),
+        filters = Filter::NAMES
+    )]
+    Method(String),
+    /// No filter has this name.
+    #[error(
+        "there is no filter `{filter}` for `{aggregate}`; use {filters}, in order, and last one of {methods}",
+        methods = method_names(),
+        filters = Filter::NAMES
+    )]
+    Filter {
+        /// The filter as given.
+        filter: String,
+        /// The aggregate as given.
+        aggregate: String,
+    },
+    /// A filter stands there twice.
+    #[error(
+        "`{aggregate}` has the filter {filter} twice; name each of {filters} once, and last one of {methods}",
+        methods = method_names(),
+        filters = Filter::NAMES
+    )]
+    Twice {
+        /// The second one as given.
+        filter: String,
+        /// The aggregate as given.
+        aggregate: String,
+    },
+}
+
+/// The names of all methods, in words.
+fn method_names() -> String {
+    let names = Method::ALL.map(Method::name);
+    let [others @ .., last] = &names;
+    format!("{} or {last}", others.join(", "))
+}
 
 impl FromStr for Aggregate {
     type Err = UnknownAggregate;
 
     fn from_str(text: &str) -> Result<Self, UnknownAggregate> {
-        let unknown = || UnknownAggregate(text.into());
-        let (ignore_first, name) = match text.strip_prefix("ignore-first:") {
-            None => (0, text),
-            Some(rest) => {
-                let (count, name) = rest.split_once(',').ok_or_else(unknown)?;
-                (count.parse().map_err(|_| unknown())?, name)
-            }
+        let (filters, name) = match text.rsplit_once(',') {
+            None => (None, text),
+            Some((filters, name)) => (Some(filters), name),
         };
+        let mut chain = Filters::default();
+        for filter in filters.into_iter().flat_map(|filters| filters.split(',')) {
+            let parsed = Filter::parse(filter).ok_or_else(|| UnknownAggregate::Filter {
+                filter: filter.to_owned(),
+                aggregate: text.to_owned(),
+            })?;
+            chain = chain.then(parsed).ok_or_else(|| UnknownAggregate::Twice {
+                filter: filter.to_owned(),
+                aggregate: text.to_owned(),
+            })?;
+        }
         let method = Method::ALL
             .into_iter()
             .find(|method| method.name() == name)
-            .ok_or_else(unknown)?;
+            .ok_or_else(|| UnknownAggregate::Method(text.to_owned()))?;
         Ok(Self {
-            ignore_first,
+            filters: chain,
             method,
         })
     }
@@ -241,8 +370,8 @@ impl FromStr for Aggregate {
 
 impl fmt::Display for Aggregate {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.ignore_first > 0 {
-            write!(formatter, "ignore-first:{},", self.ignore_first)?;
+        for filter in self.filters {
+            write!(formatter, "{filter},")?;
         }
         formatter.write_str(self.method.name())
     }
@@ -297,6 +426,8 @@ mod tests {
             assert_eq!(aggregate.apply(&[f64::INFINITY, 1.0]), None);
         }
         assert_eq!(Method::Std.apply(&[1.0]), None);
+        assert_eq!(Method::PopulationStd.apply(&[1.0]), Some(0.0));
+        assert_eq!(Method::V8Subtest.apply(&[1.0]), None);
         assert_eq!(Method::GeometricMean.apply(&[1.0, 0.0]), None);
         assert_eq!(Method::GeometricMean.apply(&[-1.0, -1.0]), None);
         assert_eq!(Method::Sum.apply(&[f64::MAX, f64::MAX]), None);
@@ -327,6 +458,10 @@ mod tests {
             ("ignore-first:7,sum", 30.5),
             ("ignore-first:100,max", 9.0),
             ("ignore-first:6,max", 9.0),
+            ("ignore-max,sum", 21.5),
+            ("ignore-first:1,ignore-max,ignore-min,median", 4.75),
+            ("population-variance", 11.051_020_408_163_266),
+            ("responsiveness", 0.000_210_25),
         ] {
             let result = text.parse::<Aggregate>().unwrap().apply(&values).unwrap();
             assert!((result - expected).abs() < 1e-12, "{text}: {result}");
@@ -339,13 +474,55 @@ mod tests {
     }
 
     #[test]
+    fn subtests_of_v8_have_references() {
+        let score: Aggregate = "v8-subtest".parse().unwrap();
+        for (name, reference) in [
+            ("Encrypt", 266_181.0),
+            ("Decrypt", 266_181.0),
+            ("DeltaBlue", 66_118.0),
+            ("Earley", 666_463.0),
+            ("Boyer", 666_463.0),
+            ("NavierStokes", 1_484_000.0),
+            ("RayTrace", 739_989.0),
+            ("RegExp", 910_985.0),
+            ("Richards", 35_302.0),
+            ("Splay", 81_491.0),
+        ] {
+            // The mean of 2 and 2 is 2.
+            let result = score.apply_to(name, &[2.0, 2.0]).unwrap();
+            assert!((result / reference - 0.5).abs() < 1e-12, "{name}: {result}");
+        }
+        let error = score.apply_to("Crypto", &[1.0]).unwrap_err().to_string();
+        for name in ["`Crypto`", "Encrypt", "NavierStokes", "Splay"] {
+            assert!(error.contains(name), "{error}");
+        }
+        // A time of 0 has no score.
+        assert!(matches!(
+            score.apply_to("Splay", &[0.0]),
+            Err(AggregateError::NoNumber { count: 1, .. })
+        ));
+        assert_eq!(
+            Aggregate::from(Method::Sum).apply_to("any", &[1.0, 2.0]),
+            Ok(3.0)
+        );
+    }
+
+    #[test]
     fn names_are_read_as_they_are_written() {
         for method in Method::ALL {
-            for ignore_first in [0, 1, 12] {
-                let aggregate = Aggregate {
-                    ignore_first,
-                    method,
-                };
+            for filters in [
+                &[][..],
+                &[Filter::IgnoreFirst(1)],
+                &[Filter::IgnoreFirst(12), Filter::IgnoreMax],
+                &[
+                    Filter::IgnoreNegative,
+                    Filter::IgnoreMin,
+                    Filter::IgnoreFirst(5),
+                    Filter::IgnoreMax,
+                ],
+            ] {
+                let filters = Filters::new(filters).unwrap();
+                let aggregate = Aggregate { filters, method };
                 assert_eq!(aggregate.to_string().parse(), Ok(aggregate));
                 let json = serde_json::to_string(&aggregate).unwrap();
                 assert_eq!(json, format!("\"{aggregate}\""));
@@ -362,9 +539,15 @@ mod tests {
             "ignore-first:-1,median",
             "ignore-first:x,median",
             "ignore-first:1,ignore-first:1,median",
+            "median,ignore-max",
+            "ignore-max",
+            "ignore-max,,median",
+            "ignore-max:1,median",
+            "ignore-most,median",
         ] {
-            let error = text.parse::<Aggregate>().unwrap_err();
-            assert!(error.to_string().contains("geometric-mean"), "{text}");
+            let error = text.parse::<Aggregate>().unwrap_err().to_string();
+            assert!(error.contains("geometric-mean"), "{text}: {error}");
+            assert!(error.contains(Filter::NAMES), "{text}: {error}");
         }
     }
 

@@ -160,7 +160,9 @@ mod unit;
 mod waiting_time;
 
 pub use action::{Action, Position, Task};
-pub use aggregate::{Aggregate, Method, UnknownAggregate};
+pub use aggregate::{
+    Aggregate, AggregateError, Filter, Filters, Method, UnknownAggregate, UnknownSubtest,
+};
 pub use answers::{Answered, Answers};
 pub use bisection::{Bisection, MeasuredCommit, Progress, ReplayError};
 pub use clock::Clock;
