@@ -84,6 +84,16 @@ pub enum ReadError {
         /// The problem there.
         source: serde_json::Error,
     },
+    /// A member of a document has a value that its format does not allow.
+    #[error(
+        "the document at {place} is not as its format allows: {source}; correct what writes the results"
+    )]
+    OutOfBounds {
+        /// The place of the document.
+        place: OutputPosition,
+        /// The member, with its path in the document.
+        source: super::talos::OutOfBounds,
+    },
     /// The output is not one whole XML document, or not one of its format.
     #[error(
         "{place} is not as Catch2 writes XML ({problem}); have the tests print nothing else, or write the report to a file of its own (-r xml -o FILE)"

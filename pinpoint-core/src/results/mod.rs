@@ -68,7 +68,7 @@ mod recognize;
 mod repair;
 mod sentences;
 mod tables;
-mod talos;
+pub mod talos;
 #[cfg(test)]
 mod tests;
 mod text;

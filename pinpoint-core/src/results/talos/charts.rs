@@ -1,102 +1,61 @@
-//! The `PERFHERDER_DATA` and `TALOSDATA` lines of Mozilla's test harnesses.
+//! The charts of a log, taken without holding the rest of it.
 //!
-//! ```text
-//! 10:42:17 INFO - PERFHERDER_DATA: {"framework": {"name": "talos"}, "suites": [
-//!   {"name": "tp5o", "extraOptions": ["e10s"], "value": 152.1, "lowerIsBetter": true, "subtests": [
-//!     {"name": "amazon.com", "value": 148.0, "replicates": [181.0, 149.0, 148.0], "unit": "ms"}]}]}
-//! ```
+//! A suite is the chart `tp5o [e10s]` of its summary, each subtest the chart
+//! `tp5o/amazon.com [e10s]` of its replicates or, where there are none, its value. Perfherder takes
+//! less for better unless a suite or subtest says otherwise, and so does this reader. A value that is
+//! `null` was NaN, and the chart is left out.
 //!
-//! (one line in reality). A suite is the chart `tp5o [e10s]` of its summary, each
-//! subtest the chart `tp5o/amazon.com [e10s]` of its replicates or, where there
-//! are none, its value. Perfherder takes less for better unless a suite or subtest
-//! says otherwise, and so does this reader. A value that is `null` was NaN, and the
-//! chart is left out.
-//!
-//! `TALOSDATA` is the older form of Talos, a list of tests; its charts are
-//! `tp5o` of the summary and `tp5o/amazon.com` of all values, and it has neither
-//! units nor directions. In a log with both kinds of line they say the same, and
-//! only `PERFHERDER_DATA` is read.
-//!
-//! Source: mozilla-central, `testing/talos/talos/output.py` (and its history, for
-//! TALOSDATA), and `testing/mozharness/external_tools/performance-artifact-schema.json`.
+//! Of `TALOSDATA` they are `tp5o` of the summary, `tp5o/amazon.com` of all values, and
+//! `tp5o/XRes.mean` and `tp5o/XRes.max` of a counter. It has neither units nor directions. A summary
+//! that does not follow from the values is a remark.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
-use memchr::memmem;
 use pinpoint_document::{Elements, Member};
 use serde::Deserialize;
 
-use super::charts::Charts;
-use super::document::{self, Members, Number, Numbers};
-use super::text::column_of;
-use super::{OutputPosition, ReadError, Reading, not_a_number};
+use super::check::{Summarized, check};
+use super::counters::Counter;
+use super::job::Statistics;
+use super::lines::{Kind, lines};
+use super::measured::{Measured, present};
+use super::settings::{AlertChangeType, OutOfBounds, Settings, check_labels, check_value};
 use crate::Direction;
-
-const PERFHERDER: &str = "PERFHERDER_DATA: ";
-const TALOS: &str = "TALOSDATA: ";
+use crate::results::charts::Charts;
+use crate::results::document::{self, Members, Number, Numbers};
+use crate::results::{OutputPosition, ReadError, Reading};
 
 /// The reason why a chart has failed.
 const NO_NUMBER: &str = "one of its values is not a number";
 
-pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
+pub(in crate::results) fn read(text: &str) -> Result<Reading, ReadError> {
     let mut charts = Charts::default();
-    let is_perfherder = text.contains(PERFHERDER);
-    let marker = if is_perfherder { PERFHERDER } else { TALOS };
-    for (index, line) in text.lines().enumerate() {
-        let Some((_, json)) = line.split_once(marker) else {
-            continue;
+    for line in lines(text) {
+        let place = line.place();
+        let mut out_of_bounds = None;
+        let read = match line.kind {
+            Kind::Perfherder => {
+                let take = |index, suite: Suite| {
+                    if out_of_bounds.is_none() {
+                        out_of_bounds = suite.check(index).err();
+                    }
+                    add_suite(&mut charts, suite, &place);
+                };
+                let seed = Member("suites", Elements::new(take));
+                document::read(&line.document, "Perfherder", seed)
+            }
+            Kind::Talos => {
+                let take = |_, test: Test| add_test(&mut charts, test, &place);
+                document::read(&line.document, "Talos", Elements::new(take))
+            }
         };
-        let place = OutputPosition::Text {
-            line: index + 1,
-            column: column_of(line, json),
-        };
-        let document = not_a_number::as_null(json.into());
-        let read = if is_perfherder {
-            let take = |_, suite: Suite| add_suite(&mut charts, suite, &place);
-            let seed = Member("suites", Elements::new(take));
-            document::read(&document, "Perfherder", seed)
-        } else {
-            let take = |_, test: Test| add_test(&mut charts, test, &place);
-            document::read(&document, "Talos", Elements::new(take))
-        };
-        read.map_err(|error| moved(error, index, column_of(line, json)))?;
+        read.map_err(|error| line.moved(error))?;
+        if let Some(source) = out_of_bounds {
+            return Err(ReadError::OutOfBounds { place, source });
+        }
     }
     charts.finish("a suite in a line with PERFHERDER_DATA or TALOSDATA")
-}
-
-pub(super) fn recognize(text: &str) -> bool {
-    let follows = |marker: &str, opening: char| {
-        let mut found = memmem::find_iter(text.as_bytes(), marker);
-        found.any(|at| text[at + marker.len()..].starts_with(opening))
-    };
-    follows(PERFHERDER, '{') || follows(TALOS, '[')
-}
-
-/// The place of an error in the document, as one in the log.
-fn moved(error: ReadError, lines: usize, column_of_json: usize) -> ReadError {
-    let moved = |place| match place {
-        OutputPosition::Text { line: 1, column } => OutputPosition::Text {
-            line: lines + 1,
-            column: column_of_json + column.saturating_sub(1),
-        },
-        place => place,
-    };
-    match error {
-        ReadError::Json { place, source } => ReadError::Json {
-            place: moved(place),
-            source,
-        },
-        ReadError::Misshapen {
-            place,
-            format,
-            source,
-        } => ReadError::Misshapen {
-            place: moved(place),
-            format,
-            source,
-        },
-        error => error,
-    }
 }
 
 #[derive(Deserialize)]
@@ -106,6 +65,13 @@ struct Suite<'a> {
     name: Cow<'a, str>,
     #[serde(default)]
     extra_options: Vec<String>,
+    #[serde(default)]
+    tags: Vec<String>,
+    alert_threshold: Option<f64>,
+    alert_change_type: Option<AlertChangeType>,
+    min_back_window: Option<i64>,
+    max_back_window: Option<i64>,
+    fore_window: Option<i64>,
     #[serde(default, deserialize_with = "present")]
     value: Option<Number>,
     unit: Option<String>,
@@ -122,13 +88,52 @@ struct Subtest<'a> {
     value: Number,
     #[serde(default)]
     replicates: Option<Numbers>,
+    alert_threshold: Option<f64>,
+    alert_change_type: Option<AlertChangeType>,
+    min_back_window: Option<i64>,
+    max_back_window: Option<i64>,
+    fore_window: Option<i64>,
     unit: Option<String>,
     lower_is_better: Option<bool>,
 }
 
-/// A member that exists, even if it is null.
-fn present<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Number>, D::Error> {
-    Number::deserialize(deserializer).map(Some)
+/// The settings of alerts, as they stand among the other members: `serde(flatten)` would keep all of
+/// those that are skipped here.
+macro_rules! settings {
+    ($of:expr) => {
+        Settings {
+            should_alert: None,
+            alert_threshold: $of.alert_threshold,
+            alert_change_type: $of.alert_change_type,
+            min_back_window: $of.min_back_window,
+            max_back_window: $of.max_back_window,
+            fore_window: $of.fore_window,
+        }
+    };
+}
+
+impl Suite<'_> {
+    fn check(&self, index: usize) -> Result<(), OutOfBounds> {
+        let path = || format!("/suites/{index}");
+        settings!(self).check(path)?;
+        check_labels(&self.tags, &self.extra_options, path)?;
+        if let Some(Number::Finite(value)) = self.value {
+            check_value(value, || format!("{}/value", path()))?;
+        }
+        for (index, subtest) in self.subtests.iter().enumerate() {
+            let path = || format!("{}/subtests/{index}", path());
+            settings!(subtest).check(path)?;
+            if let Number::Finite(value) = subtest.value {
+                check_value(value, || format!("{}/value", path()))?;
+            }
+            let replicates = subtest.replicates.iter();
+            let replicates = replicates.flat_map(|Numbers(replicates)| replicates);
+            for (index, value) in replicates.flatten().enumerate() {
+                check_value(*value, || format!("{}/replicates/{index}", path()))?;
+            }
+        }
+        Ok(())
+    }
 }
 
 fn add_suite(charts: &mut Charts, suite: Suite, place: &OutputPosition) {
@@ -185,7 +190,10 @@ struct Test<'a> {
     testrun: TestRun<'a>,
     #[serde(borrow)]
     results: Members<'a, Numbers>,
-    summary: Option<Summary>,
+    #[serde(borrow)]
+    summary: Option<Summary<'a>>,
+    #[serde(borrow)]
+    talos_counters: Option<Members<'a, Counter>>,
 }
 
 #[derive(Deserialize)]
@@ -195,17 +203,31 @@ struct TestRun<'a> {
 }
 
 #[derive(Deserialize)]
-struct Summary {
-    suite: Number,
+struct Summary<'a> {
+    #[serde(default, deserialize_with = "present")]
+    suite: Option<Number>,
+    #[serde(borrow)]
+    subtests: Option<Members<'a, SubtestSummary>>,
+}
+
+#[derive(Deserialize)]
+struct SubtestSummary {
+    #[serde(default, deserialize_with = "present")]
+    filtered: Option<Measured>,
+    #[serde(flatten)]
+    statistics: Statistics,
 }
 
 fn add_test(charts: &mut Charts, test: Test, place: &OutputPosition) {
+    for remark in discrepancies(&test) {
+        charts.remark(remark);
+    }
     let suite = test.testrun.suite;
     let mut add = |chart: &str, values: Option<Vec<f64>>| match values {
         Some(values) => charts.add(chart, values, None, Direction::Unknown, || place.clone()),
         None => charts.fail(chart, NO_NUMBER),
     };
-    match test.summary.map(|summary| summary.suite) {
+    match test.summary.and_then(|summary| summary.suite) {
         Some(Number::Finite(value)) => add(&suite, Some(vec![value])),
         Some(Number::Failed) => add(&suite, None),
         None => {}
@@ -213,4 +235,59 @@ fn add_test(charts: &mut Charts, test: Test, place: &OutputPosition) {
     for (page, Numbers(values)) in test.results.0 {
         add(&format!("{suite}/{page}"), values);
     }
+    for (name, counter) in test
+        .talos_counters
+        .into_iter()
+        .flat_map(|members| members.0)
+    {
+        for (statistic, value) in [("mean", counter.mean), ("max", counter.max)] {
+            if let Some(value) = value {
+                let chart = format!("{suite}/{name}.{statistic}");
+                add(&chart, value.number().map(|value| vec![value]));
+            }
+        }
+    }
+}
+
+/// The most numbers of one summary that are remarked on.
+const MOST_REMARKS: usize = 5;
+
+/// The numbers of the summary that do not follow from the values, in words.
+fn discrepancies(test: &Test) -> Vec<String> {
+    let Some(summary) = &test.summary else {
+        return Vec::new();
+    };
+    let Some(Members(stated)) = &summary.subtests else {
+        return Vec::new();
+    };
+    let stated: BTreeMap<&str, &SubtestSummary> = (stated.iter())
+        .map(|(name, stated)| (&**name, stated))
+        .collect();
+    let nothing = Statistics::default();
+    let subtests: Vec<Summarized<'_>> = (test.results.0.iter())
+        .map(|(name, Numbers(values))| Summarized {
+            name,
+            replicates: values.as_deref().unwrap_or_default(),
+            filtered: stated.get(&**name).and_then(|stated| stated.filtered),
+            statistics: stated
+                .get(&**name)
+                .map_or(&nothing, |stated| &stated.statistics),
+        })
+        .collect();
+    let value = match summary.suite {
+        Some(Number::Finite(value)) => Some(Measured::new(value)),
+        Some(Number::Failed) | None => None,
+    };
+    let found = check(&test.testrun.suite, value, &subtests);
+    let mut remarks: Vec<String> = (found.iter().take(MOST_REMARKS))
+        .map(ToString::to_string)
+        .collect();
+    if let Some(more) = found.len().checked_sub(MOST_REMARKS + 1) {
+        let more = more + 1;
+        remarks.push(format!(
+            "{more} more numbers of the summary of `{}` do not follow from its values",
+            test.testrun.suite
+        ));
+    }
+    remarks
 }

@@ -1,0 +1,400 @@
+//! Jobs, with their suites, subtests and replicates.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::counters::Counter;
+use super::details::Details;
+use super::lines::{Kind, lines};
+use super::measured::{Measured, present, replicates};
+use super::settings::{OutOfBounds, Settings, check_labels, check_value};
+use super::{perfherder, talosdata};
+use crate::results::ReadError;
+
+/// The results of one machine: a line of a log.
+///
+/// ```
+/// use pinpoint_core::results::talos::Job;
+///
+/// let log = r#"INFO - TALOSDATA: [{"testrun": {"suite": "tp5o"}, "results": {"a.com": [181, 149]}}]"#;
+/// let jobs = Job::read_all(log)?;
+/// let suite = &jobs[0].suites[0];
+/// assert_eq!((&*suite.name, &*suite.subtests[0].name), ("tp5o", "a.com"));
+/// assert_eq!(Job::read_all(&jobs[0].to_talosdata()?)?, jobs);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Job {
+    /// The harness: its `name`.
+    pub framework: Details,
+    /// The program under test: `name` and `version`.
+    pub application: Details,
+    /// The suites, usually one to four.
+    pub suites: Vec<Suite>,
+    /// The other members.
+    pub other: Details,
+}
+
+/// A suite: a summary of its subtests.
+///
+/// Members of `TALOSDATA` that Perfherder does not have are written beside its own, and the
+/// other way around.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Suite {
+    /// The name, which is its identity together with `extra_options`.
+    pub name: String,
+    /// The name that is shown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub public_name: Option<String>,
+    /// The options that are part of the identity.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub extra_options: Vec<String>,
+    /// Labels that are not part of the identity.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<String>,
+    /// The summary.
+    #[serde(
+        default,
+        deserialize_with = "present",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub value: Option<Measured>,
+    /// The unit of the summary.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unit: Option<String>,
+    /// False if more is better.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lower_is_better: Option<bool>,
+    /// The settings of its alerts.
+    #[serde(flatten)]
+    pub settings: Settings,
+    /// The subtests.
+    pub subtests: Vec<Subtest>,
+    /// The machine: `platform`, `osversion`, `os` and `name`.
+    #[serde(
+        default,
+        rename = "test_machine",
+        skip_serializing_if = "Details::is_empty"
+    )]
+    pub machine: Details,
+    /// The run: `date` and `options`.
+    #[serde(default, rename = "testrun", skip_serializing_if = "Details::is_empty")]
+    pub run: Details,
+    /// The build: `name`, `version`, `id`, `branch` and `revision`.
+    #[serde(
+        default,
+        rename = "test_build",
+        skip_serializing_if = "Details::is_empty"
+    )]
+    pub build: Details,
+    /// The counters by name.
+    #[serde(
+        default,
+        rename = "talos_counters",
+        deserialize_with = "counters",
+        skip_serializing_if = "BTreeMap::is_empty"
+    )]
+    pub counters: BTreeMap<String, Counter>,
+    /// The other members of the summary of `TALOSDATA`.
+    #[serde(
+        default,
+        rename = "talos_summary",
+        skip_serializing_if = "Details::is_empty"
+    )]
+    pub summary: Details,
+    /// The other members.
+    #[serde(flatten)]
+    pub other: Details,
+}
+
+/// A subtest: its replicates, and one value of them.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Subtest {
+    /// The name, which is its identity within the suite.
+    pub name: String,
+    /// The name that is shown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub public_name: Option<String>,
+    /// The value that counts: `filtered` in `TALOSDATA`.
+    #[serde(deserialize_with = "present")]
+    pub value: Option<Measured>,
+    /// The values of which it was made.
+    #[serde(
+        default,
+        deserialize_with = "replicates",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub replicates: Option<Vec<Measured>>,
+    /// The unit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unit: Option<String>,
+    /// False if more is better.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lower_is_better: Option<bool>,
+    /// The settings of its alerts.
+    #[serde(flatten)]
+    pub settings: Settings,
+    /// The statistics of the summary of `TALOSDATA`.
+    #[serde(
+        default,
+        rename = "talos_summary",
+        skip_serializing_if = "Statistics::is_empty"
+    )]
+    pub statistics: Statistics,
+    /// The other members.
+    #[serde(flatten)]
+    pub other: Details,
+}
+
+/// The statistics of a subtest, of those replicates that its filters left.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Statistics {
+    /// The standard deviation of the population.
+    #[serde(
+        default,
+        deserialize_with = "present",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub std: Option<Measured>,
+    /// The smallest.
+    #[serde(
+        default,
+        deserialize_with = "present",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub min: Option<Measured>,
+    /// The largest.
+    #[serde(
+        default,
+        deserialize_with = "present",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub max: Option<Measured>,
+    /// The median.
+    #[serde(
+        default,
+        deserialize_with = "present",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub median: Option<Measured>,
+    /// The mean.
+    #[serde(
+        default,
+        deserialize_with = "present",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub mean: Option<Measured>,
+}
+
+fn counters<'de, D: serde::Deserializer<'de>>(
+    deserializer: D,
+) -> Result<BTreeMap<String, Counter>, D::Error> {
+    let super::pairs::Pairs(counters) = Deserialize::deserialize(deserializer)?;
+    Ok(counters.into_iter().collect())
+}
+
+/// The job can't be written in the format.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum WriteJobError {
+    /// A subtest has no value, which each has in `PERFHERDER_DATA`.
+    #[error("the subtest `{subtest}` of `{suite}` has no value, which PERFHERDER_DATA needs")]
+    NoValue {
+        /// The suite.
+        suite: String,
+        /// The subtest.
+        subtest: String,
+    },
+    /// Two subtests have one name, which is a key in `TALOSDATA`.
+    #[error("`{suite}` has two subtests `{subtest}`; TALOSDATA has each name once")]
+    Twice {
+        /// The suite.
+        suite: String,
+        /// The subtest.
+        subtest: String,
+    },
+    /// Without a suite, `TALOSDATA` has no place for the framework and the application.
+    #[error("the job has no suite, and so nothing can be written of it as TALOSDATA")]
+    NoSuite,
+    /// A member is out of Perfherder's bounds.
+    #[error(transparent)]
+    OutOfBounds(#[from] OutOfBounds),
+    /// A value can't be written as JSON.
+    #[error("the job can't be written as JSON")]
+    Json(#[from] serde_json::Error),
+}
+
+impl Job {
+    /// The jobs of a log, one for each line with results.
+    ///
+    /// # Errors
+    ///
+    /// Fails at a line that is cut off or damaged, or has a member out of its bounds.
+    pub fn read_all(log: &str) -> Result<Vec<Self>, ReadError> {
+        let read = |line: super::lines::Line<'_>| {
+            let job = match line.kind {
+                Kind::Perfherder => perfherder::read(&line.document),
+                Kind::Talos => talosdata::read(&line.document),
+            };
+            let job = job.map_err(|error| line.moved(error))?;
+            if line.kind == Kind::Perfherder {
+                job.check_bounds()
+                    .map_err(|source| ReadError::OutOfBounds {
+                        place: line.place(),
+                        source,
+                    })?;
+            }
+            Ok(job)
+        };
+        lines(log).map(read).collect()
+    }
+
+    /// Checks the bounds of Perfherder.
+    ///
+    /// # Errors
+    ///
+    /// Fails with the path of the first member that is out of them.
+    pub fn check_bounds(&self) -> Result<(), OutOfBounds> {
+        for (index, suite) in self.suites.iter().enumerate() {
+            suite.check_bounds(index)?;
+        }
+        Ok(())
+    }
+
+    /// The line of a log for Perfherder, without its end.
+    ///
+    /// # Errors
+    ///
+    /// Fails if a subtest has no value, or a member is out of its bounds.
+    pub fn to_perfherder(&self) -> Result<String, WriteJobError> {
+        self.check_bounds()?;
+        perfherder::write(self)
+    }
+
+    /// The older line of Talos, without its end.
+    ///
+    /// # Errors
+    ///
+    /// Fails if two subtests of a suite have one name, or there is no suite.
+    pub fn to_talosdata(&self) -> Result<String, WriteJobError> {
+        talosdata::write(self)
+    }
+
+    /// The suites of several jobs, each identity once: one that stands there again adds its
+    /// replicates, as another run of the same suite. A summary of some of the values is no summary of
+    /// all, and is left out there.
+    pub fn joined(jobs: impl IntoIterator<Item = Self>) -> Vec<Suite> {
+        let mut places: BTreeMap<(String, Vec<String>), usize> = BTreeMap::new();
+        let mut suites: Vec<Suite> = Vec::new();
+        for suite in jobs.into_iter().flat_map(|job| job.suites) {
+            let identity = (suite.name.clone(), suite.extra_options.clone());
+            match places.get(&identity) {
+                Some(&place) => suites[place].add(suite),
+                None => {
+                    places.insert(identity, suites.len());
+                    suites.push(suite);
+                }
+            }
+        }
+        suites
+    }
+}
+
+impl Suite {
+    fn check_bounds(&self, index: usize) -> Result<(), OutOfBounds> {
+        let path = || format!("/suites/{index}");
+        self.settings.check(path)?;
+        check_labels(&self.tags, &self.extra_options, path)?;
+        if let Some(value) = self.value.and_then(Measured::number) {
+            check_value(value, || format!("{}/value", path()))?;
+        }
+        for (index, subtest) in self.subtests.iter().enumerate() {
+            let path = || format!("{}/subtests/{index}", path());
+            subtest.settings.check(path)?;
+            if let Some(value) = subtest.value.and_then(Measured::number) {
+                check_value(value, || format!("{}/value", path()))?;
+            }
+            for (index, value) in subtest.replicates.iter().flatten().enumerate() {
+                if let Some(value) = value.number() {
+                    check_value(value, || format!("{}/replicates/{index}", path()))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds the replicates of the same suite, measured again.
+    fn add(&mut self, other: Self) {
+        self.value = None;
+        self.summary = Details::default();
+        let mut places: BTreeMap<String, usize> = (self.subtests.iter().enumerate())
+            .map(|(place, subtest)| (subtest.name.clone(), place))
+            .collect();
+        for added in other.subtests {
+            match places.get(&added.name) {
+                Some(&place) => self.subtests[place].add(added),
+                None => {
+                    places.insert(added.name.clone(), self.subtests.len());
+                    self.subtests.push(added);
+                }
+            }
+        }
+    }
+
+    /// The commit of the build.
+    pub fn revision(&self) -> Option<String> {
+        self.build.text("revision")
+    }
+
+    /// The time of the run, in seconds since 1970.
+    pub fn date(&self) -> Option<i64> {
+        self.run.0.get("date")?.as_i64()
+    }
+
+    /// The parameters of its traces: suite, machine, branch, version and the options of the run that
+    /// are no lists, as `option_cycles`.
+    pub fn parameters(&self) -> BTreeMap<String, String> {
+        let mut parameters = BTreeMap::from([("suite".to_owned(), self.name.clone())]);
+        for (name, value) in [
+            ("machine", self.machine.text("name")),
+            ("branch", self.build.text("branch")),
+            ("version", self.build.text("version")),
+        ] {
+            parameters.extend(value.map(|value| (name.to_owned(), value)));
+        }
+        if let Some(serde_json::Value::Object(options)) = self.run.0.get("options") {
+            for (name, value) in options {
+                let value = super::details::scalar(value);
+                parameters.extend(value.map(|value| (format!("option_{name}"), value)));
+            }
+        }
+        parameters
+    }
+}
+
+impl Subtest {
+    /// The replicates; where there are none, the value.
+    pub fn all_values(&self) -> Vec<Measured> {
+        match &self.replicates {
+            Some(replicates) if !replicates.is_empty() => replicates.clone(),
+            _ => self.value.into_iter().collect(),
+        }
+    }
+
+    fn add(&mut self, other: Self) {
+        let mut replicates = self.all_values();
+        replicates.extend(other.all_values());
+        self.replicates = Some(replicates);
+        self.value = None;
+        self.statistics = Statistics::default();
+    }
+}
+
+impl Statistics {
+    pub(super) fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}

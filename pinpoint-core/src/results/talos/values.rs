@@ -1,0 +1,110 @@
+//! The choice of the values of a subtest that count.
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::job::{Subtest, Suite};
+use super::measured::Measured;
+
+/// The values of a subtest that count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
+pub enum TalosValues {
+    /// All replicates; where there are none, the value of the subtest.
+    #[default]
+    Replicates,
+    /// The value that Perfherder takes.
+    Filtered,
+    /// The mean of the summary.
+    Mean,
+    /// The median of the summary.
+    Median,
+    /// The smallest value of the summary.
+    Min,
+    /// The largest value of the summary.
+    Max,
+}
+
+/// No choice of values has this name.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("there are no values `{0}`; use replicates, filtered, mean, median, min or max")]
+pub struct UnknownTalosValues(String);
+
+/// The results lack the values asked for.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "`{subtest}` of `{suite}` has no {values} in its results; name other values, such as replicates"
+)]
+pub struct MissingValue {
+    /// The suite.
+    pub suite: String,
+    /// The subtest.
+    pub subtest: String,
+    /// The values asked for.
+    pub values: TalosValues,
+}
+
+impl TalosValues {
+    /// All of them, in the order of the documentation.
+    pub const ALL: [Self; 6] = [
+        Self::Replicates,
+        Self::Filtered,
+        Self::Mean,
+        Self::Median,
+        Self::Min,
+        Self::Max,
+    ];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Replicates => "replicates",
+            Self::Filtered => "filtered",
+            Self::Mean => "mean",
+            Self::Median => "median",
+            Self::Min => "min",
+            Self::Max => "max",
+        }
+    }
+
+    /// The values of a subtest of the suite.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the results do not state them. They are never computed from others.
+    pub fn of(self, suite: &Suite, subtest: &Subtest) -> Result<Vec<Measured>, MissingValue> {
+        let statistics = &subtest.statistics;
+        let stated = match self {
+            Self::Replicates => subtest.all_values(),
+            Self::Filtered => subtest.value.into_iter().collect(),
+            Self::Mean => statistics.mean.into_iter().collect(),
+            Self::Median => statistics.median.into_iter().collect(),
+            Self::Min => statistics.min.into_iter().collect(),
+            Self::Max => statistics.max.into_iter().collect(),
+        };
+        // An empty list of replicates is stated as well.
+        if stated.is_empty() && !(self == Self::Replicates && subtest.replicates.is_some()) {
+            return Err(MissingValue {
+                suite: suite.name.clone(),
+                subtest: subtest.name.clone(),
+                values: self,
+            });
+        }
+        Ok(stated)
+    }
+}
+
+impl FromStr for TalosValues {
+    type Err = UnknownTalosValues;
+
+    fn from_str(text: &str) -> Result<Self, UnknownTalosValues> {
+        let mut all = Self::ALL.into_iter();
+        all.find(|values| values.name() == text)
+            .ok_or_else(|| UnknownTalosValues(text.to_owned()))
+    }
+}
+
+impl fmt::Display for TalosValues {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.name())
+    }
+}
