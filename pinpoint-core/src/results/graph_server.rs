@@ -107,16 +107,10 @@ impl GraphServerReport {
     pub fn mean(&self) -> Option<f64> {
         match &self.values {
             GraphServerValues::Average(value) => Some(*value),
-            GraphServerValues::Values(rows) if rows.is_empty() => None,
             GraphServerValues::Values(rows) => {
-                // Divided first, so that a sum of large values stays finite.
-                let count = rows.len() as f64;
-                let sum: f64 = rows.iter().map(|row| row.value).sum();
-                Some(if sum.is_finite() {
-                    sum / count
-                } else {
-                    rows.iter().map(|row| row.value / count).sum()
-                })
+                let mut sum = Sum::default();
+                rows.iter().for_each(|row| sum.add(row.value));
+                sum.mean()
             }
         }
     }
@@ -157,53 +151,25 @@ impl GraphServerReport {
     ///
     /// Damage anywhere in a message, with its place.
     pub fn read_all(text: &str) -> Result<Vec<Self>, ReadError> {
-        let mut reports = Vec::new();
-        let mut part = Part::Outside;
-        for (index, line, _) in lines_with_ends(text) {
-            let at = TextLine {
-                index,
-                line,
-                writer: WRITER,
-            };
-            let line = line.trim();
-            part = match (part, line) {
-                (Part::Outside, "START") => Part::Kind,
-                (Part::Outside, "END") => return Err(at.fault(line, "an END without its START")),
-                (Part::Outside, _) => Part::Outside,
-                (_, "START") => return Err(at.fault(line, "a START before the END")),
-                (Part::Rows(report), "END") => {
-                    reports.push(finished(report, at)?);
-                    Part::Outside
+        let mut reports: Vec<Self> = Vec::new();
+        walk(text, |report, row| match row {
+            Row::First => reports.push(report.clone()),
+            Row::Value(interval, value, page) => {
+                let row = GraphServerValue::new(interval, value, page);
+                if let Some(GraphServerValues::Values(rows)) =
+                    reports.last_mut().map(|report| &mut report.values)
+                {
+                    rows.push(row);
                 }
-                (Part::Kind, "VALUES") => Part::Header(false),
-                (Part::Kind, "AVERAGE") => Part::Header(true),
-                (Part::Kind, _) => return Err(at.fault(line, "neither VALUES nor AVERAGE")),
-                (Part::Header(is_average), _) => Part::Rows(Begun {
-                    report: header(at, line)?,
-                    is_average,
-                    average: None,
-                    rows: Vec::new(),
-                }),
-                (Part::Rows(mut begun), _) => {
-                    if !begun.is_average {
-                        begun.rows.push(row(at, line)?);
-                    } else if begun.average.is_some() {
-                        return Err(at.fault(line, "a second line after AVERAGE"));
-                    } else {
-                        begun.average = Some(at.number(line)?);
-                    }
-                    Part::Rows(begun)
+            }
+            Row::Average(value) => {
+                if let Some(report) = reports.last_mut() {
+                    report.values = GraphServerValues::Average(value);
                 }
-            };
-        }
-        match part {
-            Part::Outside => Ok(reports),
-            _ => Err(ReadError::Line {
-                place: text::place_at(text, text.len()),
-                writer: WRITER,
-                problem: "a START without its END".into(),
-            }),
-        }
+            }
+            Row::Last => {}
+        })?;
+        Ok(reports)
     }
 }
 
@@ -264,27 +230,36 @@ impl GraphServerAnswer {
 pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
     let mut charts = Charts::default();
     let top = || OutputPosition::Text { line: 1, column: 1 };
-    for report in GraphServerReport::read_all(text)? {
+    let mut sum = Sum::default();
+    let mut chart = String::new();
+    // The rows are not kept: each takes four times its text.
+    walk(text, |report, row| {
         let test = &report.test;
         let mut add = |chart: &str, value: f64| {
             charts.add(chart, [value], None, Direction::Unknown, top);
         };
-        match &report.values {
-            GraphServerValues::Average(value) => add(test, *value),
-            GraphServerValues::Values(rows) => {
-                for row in rows {
-                    match &row.page {
-                        Some(page) => add(&format!("{test}/{page}"), row.value),
-                        None => add(test, row.value),
+        match row {
+            Row::First => sum = Sum::default(),
+            Row::Average(value) => add(test, value),
+            Row::Value(_, value, page) => {
+                sum.add(value);
+                sum.has_pages &= page.is_some();
+                match page {
+                    Some(page) => {
+                        chart.clear();
+                        chart.extend([test, "/", page]);
+                        add(&chart, value);
                     }
+                    None => add(test, value),
                 }
-                let has_pages = rows.iter().all(|row| row.page.is_some());
-                if let Some(mean) = report.mean().filter(|_| has_pages) {
+            }
+            Row::Last => {
+                if let Some(mean) = sum.mean().filter(|_| sum.has_pages) {
                     add(test, mean);
                 }
             }
         }
-    }
+    })?;
     charts.finish("a message between START and END")
 }
 
@@ -306,28 +281,106 @@ enum Part {
     Kind,
     /// After `VALUES` or, if true, `AVERAGE`.
     Header(bool),
-    Rows(Begun),
+    /// After the header, with the number of rows.
+    Rows(GraphServerReport, bool, usize),
 }
 
-struct Begun {
-    report: GraphServerReport,
-    is_average: bool,
-    average: Option<f64>,
-    rows: Vec<GraphServerValue>,
+/// A part of a message after its header.
+enum Row<'a> {
+    /// The beginning of the rows.
+    First,
+    /// Interval, value and page.
+    Value(u64, f64, Option<&'a str>),
+    Average(f64),
+    /// The end of the rows.
+    Last,
 }
 
-fn finished(begun: Begun, end: TextLine) -> Result<GraphServerReport, ReadError> {
-    let values = match begun.average {
-        Some(average) => GraphServerValues::Average(average),
-        None if begun.is_average || begun.rows.is_empty() => {
-            return Err(end.fault(end.line, "an END without a value before it"));
+/// Takes each row of the messages in a text, with the header of its message.
+fn walk<'a>(
+    text: &'a str,
+    mut take: impl FnMut(&GraphServerReport, Row<'a>),
+) -> Result<(), ReadError> {
+    let mut part = Part::Outside;
+    for (index, line, _) in lines_with_ends(text) {
+        let at = TextLine {
+            index,
+            line,
+            writer: WRITER,
+        };
+        let line = line.trim();
+        part = match (part, line) {
+            (Part::Outside, "START") => Part::Kind,
+            (Part::Outside, "END") => return Err(at.fault(line, "an END without its START")),
+            (Part::Outside, _) => Part::Outside,
+            (_, "START") => return Err(at.fault(line, "a START before the END")),
+            (Part::Kind, "VALUES") => Part::Header(false),
+            (Part::Kind, "AVERAGE") => Part::Header(true),
+            (Part::Kind, _) => return Err(at.fault(line, "neither VALUES nor AVERAGE")),
+            (Part::Header(is_average), _) => {
+                let report = header(at, line)?;
+                take(&report, Row::First);
+                Part::Rows(report, is_average, 0)
+            }
+            (Part::Rows(_, _, 0), "END") => {
+                return Err(at.fault(line, "an END without a value before it"));
+            }
+            (Part::Rows(report, _, _), "END") => {
+                take(&report, Row::Last);
+                Part::Outside
+            }
+            (Part::Rows(_, true, 1), _) => {
+                return Err(at.fault(line, "a second line after AVERAGE"));
+            }
+            (Part::Rows(report, is_average, rows), _) => {
+                let row = match is_average {
+                    true => Row::Average(at.number(line)?),
+                    false => row(at, line)?,
+                };
+                take(&report, row);
+                Part::Rows(report, is_average, rows + 1)
+            }
+        };
+    }
+    match part {
+        Part::Outside => Ok(()),
+        _ => Err(ReadError::Line {
+            place: text::place_at(text, text.len()),
+            writer: WRITER,
+            problem: "a START without its END".into(),
+        }),
+    }
+}
+
+/// The sum of the values of a message.
+struct Sum {
+    sum: f64,
+    count: usize,
+    /// True if each value so far has a page.
+    has_pages: bool,
+}
+
+impl Default for Sum {
+    fn default() -> Self {
+        Self {
+            sum: 0.0,
+            count: 0,
+            has_pages: true,
         }
-        None => GraphServerValues::Values(begun.rows),
-    };
-    Ok(GraphServerReport {
-        values,
-        ..begun.report
-    })
+    }
+}
+
+impl Sum {
+    fn add(&mut self, value: f64) {
+        self.sum += value;
+        self.count += 1;
+    }
+
+    /// The mean, or nothing without a value, or where the sum is too large for 64 bits.
+    fn mean(&self) -> Option<f64> {
+        let mean = self.sum / self.count as f64;
+        mean.is_finite().then_some(mean)
+    }
 }
 
 /// The header of a message.
@@ -360,7 +413,7 @@ fn header(at: TextLine, line: &str) -> Result<GraphServerReport, ReadError> {
 }
 
 /// A row of `VALUES`.
-fn row(at: TextLine, line: &str) -> Result<GraphServerValue, ReadError> {
+fn row<'a>(at: TextLine, line: &'a str) -> Result<Row<'a>, ReadError> {
     let mut parts = line.splitn(3, ',').map(str::trim);
     let (Some(interval), Some(value), Some(page)) = (parts.next(), parts.next(), parts.next())
     else {
@@ -371,11 +424,11 @@ fn row(at: TextLine, line: &str) -> Result<GraphServerValue, ReadError> {
         return Err(at.fault(page, "a row without its page"));
     }
     let problem = "an interval that is not a whole number";
-    Ok(GraphServerValue {
-        interval: (interval.parse()).map_err(|_| at.fault(interval, problem))?,
-        value: at.number(value)?,
-        page: (page != "NULL").then(|| page.to_owned()),
-    })
+    Ok(Row::Value(
+        interval.parse().map_err(|_| at.fault(interval, problem))?,
+        at.number(value)?,
+        (page != "NULL").then_some(page),
+    ))
 }
 
 /// A name without the characters that separate names.
@@ -388,6 +441,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::results::Format;
 
     const VALUES: &str = "START\nVALUES\nmachine_1, tp5, branch, changeset, 13, 1229477017\n";
 
@@ -489,6 +543,21 @@ mod tests {
         ] {
             let error = GraphServerAnswer::read_all(answer).unwrap_err().to_string();
             assert!(error.starts_with(place), "{answer:?}: {error}");
+        }
+    }
+
+    #[test]
+    fn it_is_recognized_with_other_ends_of_lines() {
+        const MESSAGES: &str = include_str!("../../tests/results/graph-server.txt");
+        let plain = read(MESSAGES).unwrap();
+        assert_eq!(plain.charts["tp5"].values, [1.875]);
+        assert_eq!(plain.charts["tcanvasmark"].values, [6204.0]);
+        for text in [MESSAGES.to_owned(), MESSAGES.replace('\n', "\r\n")] {
+            assert_eq!(
+                Format::recognize(text.as_bytes()).unwrap(),
+                Format::GraphServer
+            );
+            assert_eq!(read(&text).unwrap(), plain);
         }
     }
 

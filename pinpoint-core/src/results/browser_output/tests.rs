@@ -4,6 +4,7 @@ use proptest::prelude::*;
 
 use super::report::{Figures, average_of_pages};
 use super::*;
+use crate::results::Format;
 
 const LOG: &str = include_str!("../../../tests/results/browser-output.txt");
 
@@ -63,6 +64,18 @@ fn a_log_is_read_whole() {
     );
     assert!(reading.charts.contains_key("four.svg"));
     assert!(reading.charts.contains_key("seven.xml"));
+}
+
+#[test]
+fn it_is_recognized_with_other_ends_of_lines() {
+    let plain = read(LOG).unwrap();
+    for log in [LOG.to_owned(), LOG.replace('\n', "\r\n")] {
+        assert_eq!(
+            Format::recognize(log.as_bytes()).unwrap(),
+            Format::BrowserOutput
+        );
+        assert_eq!(read(&log).unwrap(), plain);
+    }
 }
 
 #[test]
