@@ -97,13 +97,14 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
         return Err(failure);
     }
     let mut log = Log::default();
+    let marks = memmem::Finder::new("__");
     for (index, line, has_end) in lines_with_ends(text) {
         let at = TextLine {
             index,
             line,
             writer: WRITER,
         };
-        log.take(at, has_end)?;
+        log.take(at, has_end, &marks)?;
     }
     log.finish(text)
 }
@@ -156,9 +157,14 @@ struct Log {
 
 impl Log {
     /// Takes a line, which may have several marks.
-    fn take(&mut self, at: TextLine, has_end: bool) -> Result<(), ReadError> {
+    fn take(
+        &mut self,
+        at: TextLine,
+        has_end: bool,
+        marks: &memmem::Finder,
+    ) -> Result<(), ReadError> {
         let mut rest = at.line;
-        while let Some((start, section, mark, is_start)) = next_mark(rest) {
+        while let Some((start, section, mark, is_start)) = next_mark(rest, marks) {
             let (content, marked) = rest.split_at(start);
             self.content(content, at)?;
             if is_start {
@@ -364,10 +370,10 @@ impl Log {
 }
 
 /// The first mark in a text: its start, its part, itself, and true if it begins the part.
-fn next_mark(text: &str) -> Option<(usize, Section, &'static str, bool)> {
+fn next_mark(text: &str, marks: &memmem::Finder) -> Option<(usize, Section, &'static str, bool)> {
     let mut from = 0;
     loop {
-        let at = from + memmem::find(text.as_bytes().get(from..)?, b"__")?;
+        let at = from + marks.find(text.as_bytes().get(from..)?)?;
         let rest = text.get(at..)?;
         if rest.starts_with("__start") || rest.starts_with("__end") {
             for (section, start, end) in MARKS {

@@ -47,6 +47,8 @@ pub(super) struct Report {
     medians: Vec<f64>,
     means: Vec<f64>,
     remarks: usize,
+    /// The runs of a row, sorted. Each row would need memory of its own.
+    sorted: Vec<f64>,
 }
 
 impl Report {
@@ -183,7 +185,9 @@ impl Report {
         at: TextLine,
         charts: &mut Charts,
     ) {
-        let Some(computed) = Figures::of(runs) else {
+        self.sorted.clear();
+        self.sorted.extend_from_slice(runs);
+        let Some(computed) = Figures::of(&mut self.sorted) else {
             return;
         };
         self.medians.push(computed.median);
@@ -253,8 +257,8 @@ pub(super) struct Figures {
 }
 
 impl Figures {
-    pub(super) fn of(runs: &[f64]) -> Option<Self> {
-        let mut sorted = runs.to_vec();
+    /// Takes the runs in any order, and sorts them.
+    pub(super) fn of(sorted: &mut Vec<f64>) -> Option<Self> {
         sorted.sort_unstable_by(f64::total_cmp);
         let (min, max) = (*sorted.first()?, *sorted.last()?);
         if sorted.len() > 1 {
@@ -268,7 +272,7 @@ impl Figures {
         };
         Some(Self {
             median,
-            mean: mean(&sorted),
+            mean: mean(sorted),
             min,
             max,
         })

@@ -33,7 +33,7 @@ fn the_figures_of_a_page_leave_out_the_largest_run() {
             min,
             max,
         };
-        assert_eq!(Figures::of(&runs), Some(expected));
+        assert_eq!(Figures::of(&mut runs.to_vec()), Some(expected));
     }
 }
 
