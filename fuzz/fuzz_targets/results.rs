@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
+use pinpoint_core::results::talos::Job;
 use pinpoint_core::results::{Format, LineTool, is_criterion_result, unread_values};
 use pinpoint_core::{Aggregate, Method};
 
@@ -39,10 +40,25 @@ fuzz_target!(|output: &[u8]| {
     }
     check(Format::Auto.read(&folder));
     check(Format::Criterion.read(&folder));
+    check_jobs(&text);
     // The rest after a name is the user's.
     let _ = text.parse::<Format>();
     let _ = text.parse::<Aggregate>();
 });
+
+/// Jobs are read as they are written.
+fn check_jobs(text: &str) {
+    for job in Job::read_all(text).unwrap_or_default() {
+        for suite in &job.suites {
+            let _ = (suite.check_summary(), suite.parameters(), suite.date());
+        }
+        if let Ok(line) = job.to_perfherder() {
+            assert_eq!(Job::read_all(&line).expect("it was written"), [job.clone()]);
+        }
+        let _ = job.to_talosdata();
+        let _ = Job::joined([job.clone(), job]);
+    }
+}
 
 type Charts = BTreeMap<String, pinpoint_core::Series>;
 

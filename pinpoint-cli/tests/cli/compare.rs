@@ -245,7 +245,7 @@ fn real_outputs_of_every_tool_are_read() {
         ("chromium-histograms.json", 4),
         ("chromium-charts.json", 3),
         ("perfherder.log", 6),
-        ("talosdata.log", 3),
+        ("talosdata.log", 5),
     ] {
         let file = results(name);
         let output = files

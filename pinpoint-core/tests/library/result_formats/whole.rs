@@ -303,6 +303,8 @@ fn talos() {
         "talosdata.log",
         &[
             ("tp5o", 1, 152.25, None, Unknown),
+            ("tp5o/XRes.max", 1, 13.0, None, Unknown),
+            ("tp5o/XRes.mean", 1, 12.5, None, Unknown),
             ("tp5o/amazon.com", 4, 181.0, None, Unknown),
             ("tp5o/bing.com", 4, 170.0, None, Unknown),
         ],
