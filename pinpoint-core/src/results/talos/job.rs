@@ -219,6 +219,9 @@ pub enum WriteJobError {
     /// Without a suite, `TALOSDATA` has no place for the framework and the application.
     #[error("the job has no suite, and so nothing can be written of it as TALOSDATA")]
     NoSuite,
+    /// A member that is not known in one format has a meaning in the other.
+    #[error("the member `{0}` has another meaning in the format that is written")]
+    Taken(String),
     /// A member is out of Perfherder's bounds.
     #[error(transparent)]
     OutOfBounds(#[from] OutOfBounds),
@@ -390,6 +393,14 @@ impl Subtest {
         self.replicates = Some(replicates);
         self.value = None;
         self.statistics = Statistics::default();
+    }
+}
+
+/// Refuses members that would stand beside known ones of the same name.
+pub(super) fn check_free(other: &Details, taken: &[&str]) -> Result<(), WriteJobError> {
+    match taken.iter().find(|name| other.0.contains_key(**name)) {
+        Some(name) => Err(WriteJobError::Taken((*name).to_owned())),
+        None => Ok(()),
     }
 }
 

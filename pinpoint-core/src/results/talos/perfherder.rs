@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::details::Details;
-use super::job::{Job, Suite, WriteJobError};
+use super::job::{Job, Suite, WriteJobError, check_free};
 use super::lines::PERFHERDER;
 use crate::results::{ReadError, document};
 
@@ -41,7 +41,19 @@ pub(super) fn read(text: &str) -> Result<Job, ReadError> {
 }
 
 pub(super) fn write(job: &Job) -> Result<String, WriteJobError> {
+    check_free(&job.other, &["framework", "application", "suites"])?;
     for suite in &job.suites {
+        // Those that TALOSDATA does not know; of the others none is left over.
+        check_free(
+            &suite.other,
+            &["name", "value", "subtests", "talos_summary"],
+        )?;
+        for subtest in &suite.subtests {
+            check_free(
+                &subtest.other,
+                &["name", "value", "replicates", "talos_summary"],
+            )?;
+        }
         if let Some(subtest) = (suite.subtests.iter()).find(|subtest| subtest.value.is_none()) {
             return Err(WriteJobError::NoValue {
                 suite: suite.name.clone(),

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::counters::Counter;
 use super::details::Details;
-use super::job::{Job, Statistics, Subtest, Suite, WriteJobError};
+use super::job::{Job, Statistics, Subtest, Suite, WriteJobError, check_free};
 use super::lines::TALOS;
 use super::measured::{Measured, Replicates, present};
 use super::pairs::Pairs;
@@ -221,6 +221,14 @@ pub(super) fn write(job: &Job) -> Result<String, WriteJobError> {
 }
 
 fn test_of(suite: &Suite) -> Result<Test, WriteJobError> {
+    // Those that PERFHERDER_DATA does not know; of the others none is left over.
+    check_free(&suite.other, &["results", "summary", "perfherder_job"])?;
+    check_free(&suite.run, &["suite"])?;
+    check_free(&suite.summary, &["suite", "subtests"])?;
+    for subtest in &suite.subtests {
+        let taken = ["filtered", "std", "min", "max", "median", "mean"];
+        check_free(&subtest.other, &taken)?;
+    }
     let mut names = BTreeSet::new();
     let mut results = Vec::new();
     let mut summaries = Vec::new();
