@@ -110,13 +110,15 @@ impl Aggregate {
         self.method.apply(&self.filters.apply(values))
     }
 
-    /// Reduces the values of the subtest or chart of this name to one finite number.
+    /// Reduces the values of the subtest of this name, or of its chart `suite/subtest [options]`, to
+    /// one finite number.
     ///
     /// ```
     /// use pinpoint_core::Aggregate;
     ///
     /// let aggregate: Aggregate = "ignore-first:1,v8-subtest".parse()?;
     /// assert_eq!(aggregate.apply_to("Richards", &[7.0, 1.0])?.round(), 35302.0);
+    /// assert!(aggregate.apply_to("v8_7/Richards [e10s]", &[7.0, 1.0]).is_ok());
     /// assert!(aggregate.apply_to("Crypto", &[7.0, 1.0]).is_err());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```

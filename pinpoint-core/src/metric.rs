@@ -246,7 +246,7 @@ pub fn metric_of(
             |deciding| Vec::from_iter([deciding]),
         );
         let without: Vec<_> = (compared.iter())
-            .filter(|(_, series)| aggregate.apply(&series.values).is_none())
+            .filter(|(chart, series)| aggregate.apply_to(chart, &series.values).is_err())
             .collect();
         match without.first() {
             Some((chart, series)) if without.len() == compared.len() => {

@@ -57,9 +57,10 @@ pub(crate) struct Benchmark {
     #[arg(long, value_name = "PATH", help_heading = BENCHMARK)]
     pub(crate) results: Option<PathBuf>,
     /// The method that combines several values of one run: sum, mean, min, max, count,
-    /// std, median, geometric-mean, or Talos' talos-geometric-mean, dromaeo, v8,
-    /// canvasmark and js; prefix `ignore-first:N,` to drop the first N values
-    /// [default: median].
+    /// std, median, geometric-mean, population-std, population-variance, or Talos'
+    /// talos-geometric-mean, dromaeo, v8, v8-subtest, canvasmark, js and responsiveness;
+    /// before it, filters that leave values out, as in `ignore-first:5,ignore-max,median`:
+    /// ignore-first:N, ignore-max, ignore-min, ignore-negative [default: median].
     #[arg(long, value_name = "METHOD", help_heading = BENCHMARK)]
     pub(crate) aggregate: Option<Aggregate>,
     /// The number of uncounted runs of each build before the first counted one.

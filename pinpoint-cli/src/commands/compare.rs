@@ -196,11 +196,10 @@ fn aggregated(
     values: &[f64],
     aggregate: Aggregate,
 ) -> Result<Vec<f64>, CliError> {
-    let value = aggregate.apply(values).ok_or_else(|| {
+    let value = aggregate.apply_to(name, values).map_err(|error| {
         CliError::Input(format!(
-            "{}: the {} values of `{name}` have no {aggregate}; use another --aggregate, or name the charts with --chart",
+            "{}: {error}; use another --aggregate, or name the charts with --chart",
             path.display(),
-            values.len()
         ))
     })?;
     Ok(vec![value])

@@ -27,7 +27,10 @@ fn names() -> String {
     REFERENCES.map(|(name, _)| name).join(", ")
 }
 
+/// The reference of a subtest, or of its chart: `suite/subtest [options]`.
 pub(super) fn reference(name: &str) -> Result<f64, UnknownSubtest> {
+    let without_options = name.split(" [").next().unwrap_or(name);
+    let name = without_options.rsplit('/').next().unwrap_or(name);
     let mut references = REFERENCES.iter();
     references
         .find(|(known, _)| *known == name)

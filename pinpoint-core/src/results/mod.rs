@@ -90,9 +90,7 @@ pub use find::{
     FindMetricError, MetricDoubt, RequestedMetric, RunOutput, UnreadLine, find_metric, may_change,
 };
 pub use format::{Format, Output};
-pub use graph_server::{
-    GraphServerAnswer, GraphServerReport, GraphServerValue, GraphServerValues,
-};
+pub use graph_server::{GraphServerAnswer, GraphServerReport, GraphServerValue, GraphServerValues};
 pub use json::JsonPointer;
 pub use line_tools::LineTool;
 pub use pattern::LinePattern;

@@ -63,7 +63,7 @@ pub fn points_of_charts(
                 trace,
             });
         }
-        let Some(value) = aggregate.apply(&series.values) else {
+        let Ok(value) = aggregate.apply_to(chart, &series.values) else {
             left_out.push(chart.clone());
             continue;
         };

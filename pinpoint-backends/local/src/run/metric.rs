@@ -155,11 +155,8 @@ pub(crate) fn names_again(metric: &Metric, run: RunOutput<'_>) -> Vec<String> {
 /// Reduces each chart to one value.
 pub(crate) fn aggregated(values: Values, aggregate: Aggregate) -> Result<Values, String> {
     let one = |(chart, series): (String, Series)| {
-        let count = series.values.len();
-        let value = aggregate.apply(&series.values);
-        let value =
-            value.ok_or_else(|| format!("the {count} values of {chart:?} have no {aggregate}"))?;
-        let values = vec![value];
+        let value = aggregate.apply_to(&chart, &series.values);
+        let values = vec![value.map_err(|error| error.to_string())?];
         Ok((chart, Series { values, ..series }))
     };
     values.into_iter().map(one).collect()
