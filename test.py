@@ -15,8 +15,11 @@ cargo's target directory, and made anew when the tools or the interpreter change
 
 Without a name it runs rust and python, at the same time. Python's tests run with the interpreter of
 this program, or with those named: `--python 3.12`, a path, or `--python oldest`
-for the oldest from 3.10 on that is found here. Ends with what passed and what
-failed, and with exit code 0 only if nothing failed.
+for the oldest from 3.10 on that is found here.
+
+A test that fails is run again alone. If it passes three times there, it is named as
+flaky. Ends with what passed and what failed, and with exit code 0 only if nothing
+failed but flaky tests.
 """
 
 import argparse

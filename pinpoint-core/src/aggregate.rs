@@ -238,7 +238,8 @@ impl Method {
     }
 }
 
-fn mean(values: &[f64]) -> f64 {
+/// The mean of values of which there is at least one.
+pub(crate) fn mean(values: &[f64]) -> f64 {
     let count = values.len() as f64;
     let sum: f64 = values.iter().sum();
     if sum.is_finite() {

@@ -16,7 +16,7 @@ import pinpoint
 
 # The command beside the module, which `test.py` builds.
 COMMAND_LINE = os.environ.get("PINPOINT_COMMAND")
-needs_command = pytest.mark.skipif(COMMAND_LINE is None, reason="PINPOINT_COMMAND is not set")
+needs_command = pytest.mark.skipif(COMMAND_LINE is None, reason="needs the pinpoint command: name it in PINPOINT_COMMAND")
 
 CULPRIT = 6
 COMMITS = 10

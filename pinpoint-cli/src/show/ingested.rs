@@ -101,7 +101,7 @@ pub(crate) fn render(report: &IngestReport) -> Text {
                 _ => format!("{waiting} files wait: their commits are"),
             },
             match report.line {
-                Some(_) => "not on that line yet",
+                Some(_) => "not on that line yet (--main names another)",
                 None => "not known yet",
             },
             first.path,

@@ -317,6 +317,20 @@ mod tests {
         assert!((t_statistic(&side, &fore) - expected).abs() < 1e-12);
     }
 
+    /// Means of 50 and 53, where 4 values scatter by 5: 6 %, and t is about 2.
+    #[test]
+    fn a_change_within_the_scatter_is_no_alert() {
+        let noise = [-5.0, 5.0, -5.0, 5.0];
+        let values = (0..40).map(|i| if i < 20 { 50.0 } else { 53.0 } + noise[i % 4]);
+        let revisions = single(values);
+        assert_eq!(alerts(&revisions), []);
+        let options = PerfherderOptions {
+            t_threshold: 1.0,
+            ..PerfherderOptions::default()
+        };
+        assert!(!perfherder_alerts(&revisions, options).unwrap().is_empty());
+    }
+
     #[test]
     fn both_windows_are_full() {
         let of = |before: usize, after: usize| {

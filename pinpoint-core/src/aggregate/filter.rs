@@ -112,6 +112,14 @@ impl Filters {
     }
 }
 
+impl From<Filter> for Filters {
+    fn from(filter: Filter) -> Self {
+        let mut chain = Self::default();
+        chain.0[0] = Some(filter);
+        chain
+    }
+}
+
 impl IntoIterator for Filters {
     type Item = Filter;
     type IntoIter = std::iter::Flatten<std::array::IntoIter<Option<Filter>, KINDS>>;

@@ -30,9 +30,10 @@ pub struct LineCommit {
 const MAIN_BRANCHES: [&str; 2] = ["main", "master"];
 
 impl Repository {
-    /// The full name of the main branch: that of `origin`'s `HEAD`, or else `main` or `master`; the
-    /// branch of `origin` where there is none here, or where it is ahead of the one here and that is
-    /// not checked out. `None` where no such branch exists.
+    /// The full name of the main branch: that of `origin`'s `HEAD`, or else `main` or `master`.
+    ///
+    /// It is the local branch, unless the clone has none, or has one that is behind `origin`'s and not
+    /// checked out: then it is `origin`'s. `None` if no such branch exists.
     ///
     /// # Errors
     ///

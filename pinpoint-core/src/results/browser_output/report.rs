@@ -4,6 +4,7 @@ use super::super::charts::Charts;
 use super::super::text_line::TextLine;
 use super::super::{ReadError, UNNAMED};
 use crate::Direction;
+use crate::aggregate::mean;
 
 /// The columns of a header with figures of each page.
 const WITH_FIGURES: [&str; 7] = ["i", "pagename", "median", "mean", "min", "max", "runs"];
@@ -267,7 +268,7 @@ impl Figures {
         let middle = sorted.len() / 2;
         let upper = *sorted.get(middle)?;
         let median = match sorted.len() % 2 {
-            0 => sorted.get(middle - 1)? / 2.0 + upper / 2.0,
+            0 => sorted.get(middle - 1)?.midpoint(upper),
             _ => upper,
         };
         Some(Self {
@@ -289,16 +290,6 @@ pub(super) fn average_of_pages(values: &[f64]) -> Option<f64> {
     sorted.sort_unstable_by(f64::total_cmp);
     sorted.pop();
     Some(mean(&sorted))
-}
-
-fn mean(values: &[f64]) -> f64 {
-    let count = values.len() as f64;
-    let sum: f64 = values.iter().sum();
-    if sum.is_finite() {
-        sum / count
-    } else {
-        values.iter().map(|value| value / count).sum()
-    }
 }
 
 /// Returns true if a printed figure does not follow from the runs.

@@ -1,8 +1,8 @@
 //! The charts of a log, taken without holding the rest of it.
 //!
-//! A suite is the chart `tp5o [e10s]` of its summary, each subtest the chart
-//! `tp5o/amazon.com [e10s]` of its replicates or, where there are none, its value. Perfherder takes
-//! less for better unless a suite or subtest says otherwise, and so does this reader. A value that is
+//! A suite is the chart `tp5o [e10s]` of its summary. Each subtest is the chart
+//! `tp5o/amazon.com [e10s]` of its replicates, or of its value if it has none. Perfherder takes less
+//! for better unless a suite or subtest says otherwise, and so does this reader. A value that is
 //! `null` was NaN, and the chart is left out.
 //!
 //! Of `TALOSDATA` they are `tp5o` of the summary, `tp5o/amazon.com` of all values, and
@@ -20,7 +20,9 @@ use super::counters::Counter;
 use super::job::Statistics;
 use super::lines::{Kind, lines};
 use super::measured::{Measured, present};
-use super::settings::{AlertChangeType, OutOfBounds, Settings, check_labels, check_value};
+use super::settings::{
+    AlertChangeType, BoundedSubtest, BoundedSuite, OutOfBounds, Settings, check_suite,
+};
 use crate::Direction;
 use crate::results::charts::Charts;
 use crate::results::document::{self, Members, Number, Numbers};
@@ -114,25 +116,30 @@ macro_rules! settings {
 
 impl Suite<'_> {
     fn check(&self, index: usize) -> Result<(), OutOfBounds> {
-        let path = || format!("/suites/{index}");
-        settings!(self).check(path)?;
-        check_labels(&self.tags, &self.extra_options, path)?;
-        if let Some(Number::Finite(value)) = self.value {
-            check_value(value, || format!("{}/value", path()))?;
-        }
-        for (index, subtest) in self.subtests.iter().enumerate() {
-            let path = || format!("{}/subtests/{index}", path());
-            settings!(subtest).check(path)?;
-            if let Number::Finite(value) = subtest.value {
-                check_value(value, || format!("{}/value", path()))?;
-            }
+        let suite = BoundedSuite {
+            settings: settings!(self),
+            tags: &self.tags,
+            extra_options: &self.extra_options,
+            value: self.value.and_then(finite),
+        };
+        let subtests = self.subtests.iter().map(|subtest| {
             let replicates = subtest.replicates.iter();
-            let replicates = replicates.flat_map(|Numbers(replicates)| replicates);
-            for (index, value) in replicates.flatten().enumerate() {
-                check_value(*value, || format!("{}/replicates/{index}", path()))?;
+            BoundedSubtest {
+                settings: settings!(subtest),
+                value: finite(subtest.value),
+                replicates: (replicates.flat_map(|Numbers(values)| values))
+                    .flatten()
+                    .map(|value| Some(*value)),
             }
-        }
-        Ok(())
+        });
+        check_suite(index, &suite, subtests)
+    }
+}
+
+fn finite(number: Number) -> Option<f64> {
+    match number {
+        Number::Finite(value) => Some(value),
+        Number::Failed => None,
     }
 }
 
@@ -155,10 +162,7 @@ fn add_suite(charts: &mut Charts, suite: Suite, place: &OutputPosition) {
             }
             None => charts.fail(&chart, NO_NUMBER),
         };
-    let single = |value| match value {
-        Number::Finite(value) => Some(vec![value]),
-        Number::Failed => None,
-    };
+    let single = |value| finite(value).map(|value| vec![value]);
     if let Some(value) = suite.value {
         let chart = format!("{}{options}", suite.name);
         add(
@@ -227,10 +231,8 @@ fn add_test(charts: &mut Charts, test: Test, place: &OutputPosition) {
         Some(values) => charts.add(chart, values, None, Direction::Unknown, || place.clone()),
         None => charts.fail(chart, NO_NUMBER),
     };
-    match test.summary.and_then(|summary| summary.suite) {
-        Some(Number::Finite(value)) => add(&suite, Some(vec![value])),
-        Some(Number::Failed) => add(&suite, None),
-        None => {}
+    if let Some(value) = test.summary.and_then(|summary| summary.suite) {
+        add(&suite, finite(value).map(|value| vec![value]));
     }
     for (page, Numbers(values)) in test.results.0 {
         add(&format!("{suite}/{page}"), values);
@@ -274,10 +276,7 @@ fn discrepancies(test: &Test) -> Vec<String> {
                 .map_or(&nothing, |stated| &stated.statistics),
         })
         .collect();
-    let value = match summary.suite {
-        Some(Number::Finite(value)) => Some(Measured::new(value)),
-        Some(Number::Failed) | None => None,
-    };
+    let value = summary.suite.and_then(finite).map(Measured::new);
     let found = check(&test.testrun.suite, value, &subtests);
     let mut remarks: Vec<String> = (found.iter().take(MOST_REMARKS))
         .map(ToString::to_string)

@@ -141,7 +141,7 @@ pub(super) fn check(
         for method in [Method::Median, Method::Mean] {
             let filters = match count {
                 0 => Filters::default(),
-                count => Filters::new(&[Filter::IgnoreFirst(count)]).unwrap_or_default(),
+                count => Filter::IgnoreFirst(count).into(),
             };
             let found = check_with(suite, value, subtests, Aggregate { filters, method });
             if found.is_empty() {

@@ -25,12 +25,6 @@ impl Details {
     pub fn text(&self, name: &str) -> Option<String> {
         scalar(self.0.get(name)?)
     }
-
-    /// The members with a text, by name.
-    pub fn texts(&self) -> impl Iterator<Item = (&str, String)> {
-        let members = self.0.iter();
-        members.filter_map(|(name, value)| Some((name.as_str(), scalar(value)?)))
-    }
 }
 
 pub(super) fn scalar(value: &Value) -> Option<String> {

@@ -8,7 +8,7 @@ use super::counters::Counter;
 use super::details::Details;
 use super::lines::{Kind, lines};
 use super::measured::{Measured, present, replicates};
-use super::settings::{OutOfBounds, Settings, check_labels, check_value};
+use super::settings::{BoundedSubtest, BoundedSuite, OutOfBounds, Settings, check_suite};
 use super::{perfherder, talosdata};
 use crate::results::ReadError;
 
@@ -308,25 +308,18 @@ impl Job {
 
 impl Suite {
     fn check_bounds(&self, index: usize) -> Result<(), OutOfBounds> {
-        let path = || format!("/suites/{index}");
-        self.settings.check(path)?;
-        check_labels(&self.tags, &self.extra_options, path)?;
-        if let Some(value) = self.value.and_then(Measured::number) {
-            check_value(value, || format!("{}/value", path()))?;
-        }
-        for (index, subtest) in self.subtests.iter().enumerate() {
-            let path = || format!("{}/subtests/{index}", path());
-            subtest.settings.check(path)?;
-            if let Some(value) = subtest.value.and_then(Measured::number) {
-                check_value(value, || format!("{}/value", path()))?;
-            }
-            for (index, value) in subtest.replicates.iter().flatten().enumerate() {
-                if let Some(value) = value.number() {
-                    check_value(value, || format!("{}/replicates/{index}", path()))?;
-                }
-            }
-        }
-        Ok(())
+        let suite = BoundedSuite {
+            settings: self.settings,
+            tags: &self.tags,
+            extra_options: &self.extra_options,
+            value: self.value.and_then(Measured::number),
+        };
+        let subtests = self.subtests.iter().map(|subtest| BoundedSubtest {
+            settings: subtest.settings,
+            value: subtest.value.and_then(Measured::number),
+            replicates: (subtest.replicates.iter().flatten()).map(|value| value.number()),
+        });
+        check_suite(index, &suite, subtests)
     }
 
     /// Adds the replicates of the same suite, measured again.
@@ -379,7 +372,7 @@ impl Suite {
 }
 
 impl Subtest {
-    /// The replicates; where there are none, the value.
+    /// The replicates, or the value if there are no replicates.
     pub fn all_values(&self) -> Vec<Measured> {
         match &self.replicates {
             Some(replicates) if !replicates.is_empty() => replicates.clone(),

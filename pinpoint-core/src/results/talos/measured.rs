@@ -77,7 +77,8 @@ pub(super) fn present<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
 }
 
 /// The replicates of a subtest.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[serde(transparent)]
 pub(super) struct Replicates(pub(super) Vec<Measured>);
 
 impl<'de> Deserialize<'de> for Replicates {

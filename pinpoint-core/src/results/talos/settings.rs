@@ -7,7 +7,7 @@ use std::ops::RangeInclusive;
 use serde::{Deserialize, Serialize};
 
 /// The settings of a suite or subtest by which Perfherder alerts.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Settings {
     /// False if there are never alerts, true if there are even of a subtest.
@@ -59,7 +59,7 @@ const MOST_OPTIONS: usize = 8;
 
 impl Settings {
     /// Checks the settings of what stands at this path.
-    pub(super) fn check(&self, path: impl Fn() -> String) -> Result<(), OutOfBounds> {
+    fn check(&self, path: impl Fn() -> String) -> Result<(), OutOfBounds> {
         let out = |member: &str, problem: String| OutOfBounds {
             path: format!("{}/{member}", path()),
             problem,
@@ -84,10 +84,47 @@ impl Settings {
     }
 }
 
+/// The members of a suite that have bounds.
+pub(super) struct BoundedSuite<'a> {
+    pub(super) settings: Settings,
+    pub(super) tags: &'a [String],
+    pub(super) extra_options: &'a [String],
+    pub(super) value: Option<f64>,
+}
+
+/// The members of a subtest that have bounds.
+pub(super) struct BoundedSubtest<R> {
+    pub(super) settings: Settings,
+    pub(super) value: Option<f64>,
+    /// `None` for a measurement that failed.
+    pub(super) replicates: R,
+}
+
+/// Checks the suite at this index of the job, and its subtests.
+pub(super) fn check_suite<R: Iterator<Item = Option<f64>>>(
+    index: usize,
+    suite: &BoundedSuite<'_>,
+    subtests: impl Iterator<Item = BoundedSubtest<R>>,
+) -> Result<(), OutOfBounds> {
+    let path = || format!("/suites/{index}");
+    suite.settings.check(path)?;
+    check_labels(suite.tags, suite.extra_options, path)?;
+    check_value(suite.value, || format!("{}/value", path()))?;
+    for (index, subtest) in subtests.enumerate() {
+        let path = || format!("{}/subtests/{index}", path());
+        subtest.settings.check(path)?;
+        check_value(subtest.value, || format!("{}/value", path()))?;
+        for (index, value) in subtest.replicates.enumerate() {
+            check_value(value, || format!("{}/replicates/{index}", path()))?;
+        }
+    }
+    Ok(())
+}
+
 /// Checks the tags and options of a suite.
-pub(super) fn check_labels<T: AsRef<str>>(
-    tags: &[T],
-    extra_options: &[T],
+fn check_labels(
+    tags: &[String],
+    extra_options: &[String],
     path: impl Fn() -> String,
 ) -> Result<(), OutOfBounds> {
     let many = |member: &str, count: usize, most: usize| OutOfBounds {
@@ -104,25 +141,25 @@ pub(super) fn check_labels<T: AsRef<str>>(
         (1..=LONGEST_TAG).contains(&tag.len())
             && (tag.bytes()).all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
     };
-    match tags.iter().position(|tag| !is_tag(tag.as_ref())) {
+    match tags.iter().position(|tag| !is_tag(tag)) {
         None => Ok(()),
         Some(index) => Err(OutOfBounds {
             path: format!("{}/tags/{index}", path()),
             problem: format!(
                 "is {:?}, and not 1 to {LONGEST_TAG} of the letters A to Z and a to z, digits and `-`",
-                tags[index].as_ref()
+                tags[index]
             ),
         }),
     }
 }
 
-/// Checks a value; Perfherder refuses those beyond 10¹².
-pub(super) fn check_value(value: f64, path: impl Fn() -> String) -> Result<(), OutOfBounds> {
-    if VALUES.contains(&value) {
-        return Ok(());
+/// Checks a value, if the measurement did not fail; Perfherder refuses those beyond 10¹².
+fn check_value(value: Option<f64>, path: impl Fn() -> String) -> Result<(), OutOfBounds> {
+    match value {
+        Some(value) if !VALUES.contains(&value) => Err(OutOfBounds {
+            path: path(),
+            problem: format!("is {value}, and not within 10¹² of 0"),
+        }),
+        _ => Ok(()),
     }
-    Err(OutOfBounds {
-        path: path(),
-        problem: format!("is {value}, and not within 10¹² of 0"),
-    })
 }

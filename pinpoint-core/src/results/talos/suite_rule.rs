@@ -148,7 +148,8 @@ mod tests {
         assert_eq!(summary.left_out, ["a", "d"]);
         // Of those that are left, one counts as it is.
         let one = SuiteRule::ByName.summary("tp5o", [("a", -1.0), ("b", 15.0)]);
-        assert_eq!(one.unwrap().value, 15.0);
+        let one = one.unwrap();
+        assert_eq!((one.value, one.aggregate), (15.0, Method::Mean.into()));
         let error = SuiteRule::ByName.summary("tp5o", [("a", -1.0)]);
         let error = error.unwrap_err().to_string();
         assert!(

@@ -23,7 +23,7 @@ struct Test {
     )]
     machine: Details,
     testrun: TestRun,
-    results: Pairs<Results>,
+    results: Pairs<Replicates>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     summary: Option<Summary>,
     #[serde(
@@ -115,21 +115,6 @@ struct SubtestSummary {
     other: Details,
 }
 
-/// The replicates of a subtest.
-struct Results(Vec<Measured>);
-
-impl<'de> Deserialize<'de> for Results {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Replicates::deserialize(deserializer).map(|Replicates(values)| Self(values))
-    }
-}
-
-impl Serialize for Results {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.0.serialize(serializer)
-    }
-}
-
 pub(super) fn read(text: &str) -> Result<Job, ReadError> {
     let seed = std::marker::PhantomData::<Vec<Test>>;
     let mut job = Job::default();
@@ -152,7 +137,7 @@ fn suite_of(test: Test) -> Suite {
     });
     let mut places = BTreeMap::new();
     let mut subtests = Vec::new();
-    for (name, Results(replicates)) in test.results.0 {
+    for (name, Replicates(replicates)) in test.results.0 {
         places.insert(name.clone(), subtests.len());
         subtests.push(Subtest {
             name,
@@ -240,7 +225,7 @@ fn test_of(suite: &Suite) -> Result<Test, WriteJobError> {
             });
         }
         if let Some(replicates) = &subtest.replicates {
-            results.push((subtest.name.clone(), Results(replicates.clone())));
+            results.push((subtest.name.clone(), Replicates(replicates.clone())));
         }
         let without_replicates = Subtest {
             name: String::new(),
@@ -257,7 +242,7 @@ fn test_of(suite: &Suite) -> Result<Test, WriteJobError> {
                     public_name: subtest.public_name.clone(),
                     unit: subtest.unit.clone(),
                     lower_is_better: subtest.lower_is_better,
-                    settings: subtest.settings.clone(),
+                    settings: subtest.settings,
                     other: subtest.other.clone(),
                 },
             ));
@@ -284,7 +269,7 @@ fn test_of(suite: &Suite) -> Result<Test, WriteJobError> {
         tags: suite.tags.clone(),
         unit: suite.unit.clone(),
         lower_is_better: suite.lower_is_better,
-        settings: suite.settings.clone(),
+        settings: suite.settings,
         job: None,
         other: suite.other.clone(),
     })

@@ -10,7 +10,7 @@ use super::measured::Measured;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum TalosValues {
-    /// All replicates; where there are none, the value of the subtest.
+    /// All replicates, or the value of a subtest that has no replicates.
     #[default]
     Replicates,
     /// The value that Perfherder takes.
