@@ -313,6 +313,10 @@ fn what_cannot_be_compared_is_refused_with_the_reason() {
             &["ms", "ms", "--aggregate", "std"],
             "the 1 values of `a` have no std",
         ),
+        (
+            &["ms", "ms", "--aggregate", "v8-subtest"],
+            "V8 has no subtest `a`",
+        ),
         (&["ms", "ms", "--aggregate", "average"], "ignore-first:N,"),
         (&["ms", "ms", "--confidence", "1"], "`confidence` is 1"),
         (&["ms"], "TREATMENT FILE"),
