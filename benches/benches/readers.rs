@@ -310,6 +310,24 @@ fn texts() -> Vec<(&'static str, &'static str, String)> {
             }),
         ),
         (
+            "graphserver",
+            "",
+            of_lines(
+                "START\nVALUES\nmachine,tp5,branch,changeset,13,1229477017\n",
+                &|index| format!("{index},{:.2},page_{:02}", 1e4 * time(index), index % 100),
+            ) + "END\n",
+        ),
+        (
+            "browser-output",
+            "pages",
+            of_lines("__start_tp_report\n|i|pagename|runs|\n", &|index| {
+                let runs: Vec<String> = (0..10)
+                    .map(|run| format!("{}", 100 + (index + run * 7) % 50))
+                    .collect();
+                format!("|{index};page{index}.html;{}", runs.join(";"))
+            }) + "__end_tp_report\n",
+        ),
+        (
             "lines",
             "a table",
             of_lines("name,time (ms)\n", &|index| {

@@ -13,7 +13,7 @@ use pinpoint_core::{Aggregate, Method};
 static FORMATS: LazyLock<Vec<Format>> = LazyLock::new(|| {
     let names = [
         "lines", "json:", "json:/results/0/times", "regex:(?<name>\\w+)=(?<value>\\S+) ?(?<unit>\\w*)",
-        "hyperfine", "gbench", "gobench", "pytest-benchmark", "jmh", "catch2", "chromium", "chromium-by-name", "talos", "auto",
+        "hyperfine", "gbench", "gobench", "pytest-benchmark", "jmh", "catch2", "chromium", "chromium-by-name", "talos", "talos:filtered", "auto",
         "hyperfine-console", "criterion-console", "gbench-console", "pytest-benchmark-console", "catch2-console",
         "vitest", "pytest-durations", "asv", "tinybench", "benchmark-ips", "benchmark-js", "benchmark-dotnet",
         "jmh-console", "gotest-json", "github-action-benchmark", "bencher", "gungraun", "benchmark-dotnet-json", "pyperf-json",
@@ -27,6 +27,12 @@ static FORMATS: LazyLock<Vec<Format>> = LazyLock::new(|| {
 fuzz_target!(|output: &[u8]| {
     for format in &*FORMATS {
         check(format.read(output));
+    }
+    // Origins part the charts, and lose none.
+    let parted = Format::Auto.read_by_origin(output).map(|all| all.into_iter().flat_map(|it| it.reading.charts));
+    if let (Ok(parted), Ok(whole)) = (parted, Format::Auto.read(output)) {
+        let names: std::collections::BTreeSet<String> = parted.map(|(name, _)| name).collect();
+        assert!(whole.keys().all(|name| names.contains(name)));
     }
     for format in FORMATS.iter().map(Some).chain([None]) {
         assert!(unread_values(output, format).len() <= 5);
@@ -50,7 +56,7 @@ fuzz_target!(|output: &[u8]| {
 fn check_jobs(text: &str) {
     for job in Job::read_all(text).unwrap_or_default() {
         for suite in &job.suites {
-            let _ = (suite.check_summary(), suite.parameters(), suite.date());
+            let _ = (suite.check_summary(), suite.origin());
         }
         if let Ok(line) = job.to_perfherder() {
             if let Ok(read) = Job::read_all(&line) {

@@ -1,6 +1,8 @@
 //! The changes in a history of values: of a whole series, and value by value.
 
-use pinpoint_compare::steps::{self, DetectorOptions, LEAST_VALUES, Shape, StepEvent};
+use pinpoint_compare::steps::{
+    self, DetectorOptions, LEAST_VALUES, PerfherderOptions, PerfherderThreshold, Shape, StepEvent,
+};
 use pinpoint_core::Magnitude;
 use pinpoint_traces::{ChangeOptions, SeriesChange, series_changes};
 use pyo3::exceptions::PyValueError;
@@ -92,6 +94,68 @@ fn series_change<'py>(py: Python<'py>, change: &SeriesChange) -> PyResult<Bound<
         change.is_firm,
     );
     make(py, "SeriesChange", fields)
+}
+
+/// The values of a revision: one number, or several.
+#[derive(FromPyObject)]
+enum Revision {
+    One(f64),
+    Several(Vec<f64>),
+}
+
+#[doc = include_str!(concat!(env!("OUT_DIR"), "/perfherder_alerts"))]
+#[pyfunction]
+#[pyo3(signature = (
+    revisions, *, alert_threshold=None, lower_is_better=true, min_back_window=12,
+    max_back_window=24, fore_window=12, t_threshold=7.0,
+))]
+#[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
+pub(crate) fn perfherder_alerts<'py>(
+    py: Python<'py>,
+    revisions: Vec<Revision>,
+    alert_threshold: Option<&Bound<'py, PyAny>>,
+    lower_is_better: bool,
+    min_back_window: usize,
+    max_back_window: usize,
+    fore_window: usize,
+    t_threshold: f64,
+) -> PyResult<Vec<Bound<'py, PyAny>>> {
+    let mut options = PerfherderOptions {
+        min_back_window,
+        max_back_window,
+        fore_window,
+        t_threshold,
+        lower_is_better,
+        ..PerfherderOptions::default()
+    };
+    match arguments::number_or_percent("alert_threshold", alert_threshold)? {
+        Some(Magnitude::Percent(percent)) => {
+            options.alert_threshold = PerfherderThreshold::Percentage(percent);
+        }
+        Some(Magnitude::Absolute(amount)) => {
+            options.alert_threshold = PerfherderThreshold::Absolute(amount);
+        }
+        _ => {}
+    }
+    let revisions: Vec<Vec<f64>> = (revisions.into_iter())
+        .map(|revision| match revision {
+            Revision::One(value) => vec![value],
+            Revision::Several(values) => values,
+        })
+        .collect();
+    let found = py.detach(|| steps::perfherder_alerts(&revisions, options));
+    let alerts = found.map_err(refused)?.into_iter().map(|alert| {
+        let fields = (
+            alert.at,
+            alert.t,
+            alert.before,
+            alert.after,
+            alert.percent,
+            alert.is_regression,
+        );
+        make(py, "PerfherderAlert", fields)
+    });
+    alerts.collect()
 }
 
 #[doc = include_str!(concat!(env!("OUT_DIR"), "/Detector"))]

@@ -32,7 +32,7 @@ mod _pinpoint {
         mann_whitney_u, wilcoxon,
     };
     #[pymodule_export]
-    use crate::detect::{Detector, detect};
+    use crate::detect::{Detector, detect, perfherder_alerts};
     #[pymodule_export]
     use crate::doctor::doctor;
     #[pymodule_export]

@@ -113,3 +113,26 @@ def test_a_packed_detector_goes_on() -> None:
         pinpoint.Detector.unpack(state[:40])
     with pytest.raises(ValueError, match="value"):
         again.push(math.nan)
+
+
+def test_perfherder_alerts_where_its_windows_are_full() -> None:
+    values = [10.0 + index % 3 / 10 for index in range(24)]
+    values += [12.0 + index % 3 / 10 for index in range(24)]
+    [alert] = pinpoint.perfherder_alerts(values)
+    assert (alert.at, alert.is_regression) == (24, True)
+    assert alert.percent == pytest.approx(100 * 2.0 / alert.before, rel=1e-9)
+    # Several values of a revision, where more is better, and a threshold that it does not reach.
+    [other] = pinpoint.perfherder_alerts([[it, it] for it in values], lower_is_better=False)
+    assert (other.at, other.is_regression) == (24, False)
+    assert pinpoint.perfherder_alerts(values, alert_threshold="25%") == []
+    assert pinpoint.perfherder_alerts(values, alert_threshold=2.5) == []
+    assert pinpoint.perfherder_alerts(values[:35]) == []
+
+
+def test_nonsense_for_perfherder_is_refused() -> None:
+    with pytest.raises(ValueError, match="fore_window"):
+        pinpoint.perfherder_alerts([1.0], fore_window=0)
+    with pytest.raises(ValueError, match="finite"):
+        pinpoint.perfherder_alerts([1.0, math.nan])
+    with pytest.raises(TypeError):
+        pinpoint.perfherder_alerts(["a"])  # type: ignore[list-item]

@@ -8,6 +8,7 @@ use clap::Args;
 use pinpoint_backends::local::CpuList;
 use pinpoint_core::Aggregate;
 use pinpoint_core::results::Format;
+use pinpoint_core::results::talos::TalosValues;
 
 use super::values::{MeasureArgument, Variable, longest_wait, repository};
 use super::{BENCHMARK, BUDGET, STORAGE};
@@ -42,6 +43,10 @@ pub(crate) struct Benchmark {
     /// catch2-console, jmh-console.
     #[arg(long, value_name = "FORMAT", default_value = "auto", help_heading = BENCHMARK)]
     pub(crate) format: Format,
+    /// The values of a subtest in a log of Mozilla's that count: replicates, filtered (as
+    /// Perfherder takes it), mean, median, min or max [default: replicates].
+    #[arg(long, value_name = "VALUES", help_heading = BENCHMARK)]
+    pub(crate) talos_values: Option<TalosValues>,
     /// The measure of a run that decides, in place of values in its output [default: wall,
     /// where the output has none].
     #[arg(

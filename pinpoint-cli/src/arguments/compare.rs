@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use pinpoint_core::results::Format;
+use pinpoint_core::results::talos::TalosValues;
 use pinpoint_core::{Aggregate, Magnitude};
 
 use super::values::magnitude;
@@ -43,6 +44,10 @@ pub(crate) struct Compare {
     /// catch2-console, jmh-console.
     #[arg(long, value_name = "FORMAT", default_value = "auto")]
     pub(crate) format: Format,
+    /// The values of a subtest in a log of Mozilla's that count: replicates, filtered (as Perfherder
+    /// takes it), mean, median, min or max [default: replicates].
+    #[arg(long, value_name = "VALUES")]
+    pub(crate) talos_values: Option<TalosValues>,
     /// Compare only this metric; may be repeated.
     #[arg(long, value_name = "NAME")]
     pub(crate) chart: Vec<String>,

@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use clap::Args;
 use pinpoint_core::Aggregate;
+use pinpoint_core::results::talos::TalosValues;
 use pinpoint_core::results::{Format, FormatError};
 
 use super::traces::DatasetOption;
@@ -17,6 +18,10 @@ use super::values::key_values;
 /// improvement_direction. Of two values of a trace at a commit, that of the later file stays: by the
 /// hour in its path (YYYY/MM/DD/HH, UTC), else by its modification time, then by its path. So the
 /// order of files makes no difference, and the same file again changes nothing.
+///
+/// A log of Mozilla's (PERFHERDER_DATA, TALOSDATA) or a message to its graph server may name the
+/// commit and the time of the run, too. Suite, machine, branch, version and options of the run
+/// become keys of its traces; a key of --key with the same name replaces them.
 ///
 /// New commits of the repository's first-parent line are added first, numbered from 0. A file whose
 /// commit is not on the line yet waits, and is taken by the first ingest after it is. In a folder,
@@ -38,7 +43,7 @@ pub(crate) struct Ingest {
     #[command(flatten)]
     pub(crate) dataset: DatasetOption,
     /// The commit that was measured: a branch, a tag, a hash, HEAD~20, or CP: and its number. Files
-    /// in Skia's formats name theirs.
+    /// in Skia's formats name theirs; that of a log of Mozilla's is replaced.
     #[arg(long, value_name = "REV")]
     pub(crate) commit: Option<String>,
     /// The keys of all traces, as in os=linux,bot=a; may be repeated. Files in Skia's formats have
@@ -48,6 +53,10 @@ pub(crate) struct Ingest {
     /// The format of the files: auto, skia, or one of those of `compare`.
     #[arg(long, value_name = "FORMAT", default_value = "auto")]
     pub(crate) format: FileFormat,
+    /// The value of a subtest in a log of Mozilla's that counts: filtered (as Perfherder takes it),
+    /// mean, median, min, max, or replicates.
+    #[arg(long, value_name = "VALUES", default_value = "filtered")]
+    pub(crate) talos_values: TalosValues,
     /// The value of a metric with several in a file.
     #[arg(long, value_name = "METHOD", default_value = "median")]
     pub(crate) aggregate: Aggregate,

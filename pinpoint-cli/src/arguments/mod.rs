@@ -52,10 +52,10 @@ pub(crate) use self::pairwise::Pairwise;
 pub(crate) use self::plan::{KindArgument, Plan};
 pub(crate) use self::provisions::ProvisionOptions;
 pub(crate) use self::traces::{
-    CommitOptions, RangeArgument, ShortcutArgument, TraceParams, TracePivot, TraceQuery,
-    TraceShortcut, TraceTries, Traces,
+    CommitOptions, ExportFormat, RangeArgument, ShortcutArgument, TraceExport, TraceParams,
+    TracePivot, TraceQuery, TraceShortcut, TraceTries, Traces,
 };
-pub(crate) use self::values::{DirectionArgument, MeasureArgument};
+pub(crate) use self::values::{DirectionArgument, MeasureArgument, with_talos_values};
 pub(crate) use self::verticals::Verticals;
 #[cfg(feature = "temporal")]
 pub(crate) use self::workers::TemporalServer;

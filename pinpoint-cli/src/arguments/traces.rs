@@ -21,6 +21,7 @@ pub(crate) enum Traces {
     /// List the datasets, with their commits and tiles.
     List,
     Query(TraceQuery),
+    Export(TraceExport),
     Params(TraceParams),
     Pivot(TracePivot),
     Tries(TraceTries),
@@ -100,6 +101,42 @@ pub(crate) struct TraceQuery {
     /// The format of the result on standard output.
     #[arg(long, help_heading = OUTPUT, value_name = "OUTPUT", value_parser = table_formats(), default_value = "text")]
     pub(crate) output: OutputFormat,
+}
+
+/// Write the values of traces at one commit for another program.
+///
+/// As messages to Mozilla's graph server: one for each machine (or bot), branch and suite. Suites with
+/// a rule of their own (responsiveness, v8_7, kraken, tcanvasmark) are an average; of the others the
+/// subtests are pages, with two decimals, of which the server makes the mean. A trace without a value
+/// at the commit is left out.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  pinpoint traces export --format graphserver --commit HEAD
+  pinpoint traces export 'suite=tp5o&machine=talos-linux64-ix-001' --format graphserver --commit 1234")]
+pub(crate) struct TraceExport {
+    #[command(flatten)]
+    pub(crate) dataset: DatasetOption,
+    /// The query.
+    #[arg(value_name = "QUERY", default_value = "", hide_default_value = true)]
+    pub(crate) query: Query,
+    /// The format.
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub(crate) format: ExportFormat,
+    /// The commit: its number, its hash, or a name in the repository here.
+    #[arg(long, value_name = "COMMIT")]
+    pub(crate) commit: String,
+    /// The most traces that may match.
+    #[arg(long, value_name = "N", default_value_t = 100_000, help_heading = QUESTION)]
+    pub(crate) limit: u64,
+}
+
+/// The format of an export.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ExportFormat {
+    /// Messages to Mozilla's graph server.
+    #[value(name = "graphserver")]
+    GraphServer,
 }
 
 /// Count the traces that match a query, with their keys and values.

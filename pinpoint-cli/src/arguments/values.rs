@@ -7,6 +7,8 @@ use std::time::Duration;
 use clap::ValueEnum;
 use pinpoint_backends::job::RequestedMeasure;
 use pinpoint_backends::local::RunMeasure;
+use pinpoint_core::results::Format;
+use pinpoint_core::results::talos::TalosValues;
 use pinpoint_core::{Direction, Magnitude};
 use pinpoint_report::command_line::without_login;
 
@@ -135,6 +137,24 @@ pub(super) fn noise(text: &str) -> Result<Magnitude, String> {
     }
 }
 
+/// The format of a log of Mozilla's with the values of a subtest that count.
+pub(crate) fn with_talos_values(
+    format: Format,
+    values: Option<TalosValues>,
+) -> Result<Format, String> {
+    match (format, values) {
+        (format, None) => Ok(format),
+        (Format::Auto | Format::Talos(TalosValues::Replicates), Some(values)) => {
+            Ok(Format::Talos(values))
+        }
+        (Format::Talos(named), Some(values)) if named == values => Ok(Format::Talos(values)),
+        (format, Some(values)) => Err(format!(
+            "--talos-values {values} is for logs of Mozilla's, and not for --format {format}; \
+             leave one of them out"
+        )),
+    }
+}
+
 /// Parses pairs of key and value between commas.
 pub(super) fn key_values(text: &str) -> Result<Vec<(String, String)>, String> {
     let pair = |pair: &str| match pair.split_once('=') {
@@ -174,6 +194,21 @@ mod tests {
             let parsed = repository(&format!("{given}=/home/a@b"));
             assert_eq!(parsed, Ok((kept.to_owned(), "/home/a@b".into())));
         }
+    }
+
+    #[test]
+    fn values_of_talos_are_for_its_logs() {
+        let with = |format: &str| {
+            let format = format.parse().unwrap();
+            with_talos_values(format, Some(TalosValues::Mean)).map(|it| it.to_string())
+        };
+        for format in ["auto", "talos", "talos:mean"] {
+            assert_eq!(with(format).as_deref(), Ok("talos:mean"), "{format}");
+        }
+        for format in ["talos:max", "gbench"] {
+            assert!(with(format).unwrap_err().contains(format), "{format}");
+        }
+        assert_eq!(with_talos_values(Format::Jmh, None), Ok(Format::Jmh));
     }
 
     #[test]

@@ -9,6 +9,7 @@ use pinpoint_core::results::{
 };
 use pinpoint_core::{Aggregate, Series, Verdict};
 
+use crate::arguments::with_talos_values;
 use crate::arguments::{Compare, OutputFormat};
 use crate::error::CliError;
 use crate::exit_code::{FOUND, NO_DIFFERENCE, UNDECIDED};
@@ -47,7 +48,9 @@ impl Side {
     }
 }
 
-pub(crate) fn run(arguments: Compare) -> Result<u8, CliError> {
+pub(crate) fn run(mut arguments: Compare) -> Result<u8, CliError> {
+    arguments.format =
+        with_talos_values(arguments.format, arguments.talos_values).map_err(CliError::Input)?;
     let files = compared(&arguments)?;
     print_comparison(&files, arguments.output);
     Ok(match files.comparison.status {

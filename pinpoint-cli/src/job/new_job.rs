@@ -16,7 +16,9 @@ use serde_json::json;
 use sha2::{Digest, Sha256};
 
 use crate::advice::with_advice;
-use crate::arguments::{Assignment, Benchmark, Display, JobOptions, LuciTokens, Output};
+use crate::arguments::{
+    Assignment, Benchmark, Display, JobOptions, LuciTokens, Output, with_talos_values,
+};
 use crate::commands::bots;
 use crate::error::CliError;
 use crate::exit_code::FOUND;
@@ -110,7 +112,7 @@ impl Benchmark {
             env: (self.env.into_iter())
                 .filter_map(|variable| Some((variable.name, variable.value?)))
                 .collect(),
-            format: self.format,
+            format: with_talos_values(self.format, self.talos_values).map_err(CliError::Input)?,
             results: self.results,
             warmup: self.warmup,
             timeout: self.timeout,

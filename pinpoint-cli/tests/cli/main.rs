@@ -49,6 +49,7 @@ mod soak;
 mod stop;
 #[cfg(feature = "postgres")]
 mod stores;
+mod talos;
 #[cfg(all(feature = "temporal", feature = "postgres"))]
 mod temporal;
 #[cfg(all(feature = "temporal", feature = "postgres"))]

@@ -201,7 +201,18 @@ impl Charts {
     }
 
     /// All charts; `wanted` describes in words the values looked for.
-    pub(super) fn finish(mut self, wanted: &str) -> Result<Reading, ReadError> {
+    pub(super) fn finish(self, wanted: &str) -> Result<Reading, ReadError> {
+        let (reading, lost) = self.finish_without_values()?;
+        match reading.charts.is_empty() {
+            true => Err(no_value(wanted, lost, [&reading])),
+            false => Ok(reading),
+        }
+    }
+
+    /// The charts, even if all of them failed, and the first fault of one.
+    pub(super) fn finish_without_values(
+        mut self,
+    ) -> Result<(Reading, Option<ReadError>), ReadError> {
         if let Some(fault) = self.fault {
             return Err(fault);
         }
@@ -215,30 +226,34 @@ impl Charts {
         let headline = self.headline.as_ref();
         let coarse = headline.and_then(|chart| self.coarse.get(chart));
         self.remarks.extend(coarse.cloned());
-        if self.series.is_empty() {
-            if let Some(fault) = self.lost {
-                return Err(fault);
-            }
-            let failed = self.failed.iter().take(NAMES_IN_A_MESSAGE);
-            return Err(ReadError::NoValue {
-                wanted: wanted.into(),
-                present: failed
-                    .map(|(chart, reason)| format!("`{chart}`, which failed: {reason}"))
-                    .collect(),
-            });
-        }
         // A reader may look at a line again when it knows the later ones.
         self.lines.known.sort_unstable();
         self.lines.garbled.sort_unstable();
-        Ok(Reading {
+        let reading = Reading {
             charts: self.series,
             failed: self.failed,
             remarks: self.remarks,
             headline: self.headline,
             coarse: self.coarse,
             lines: self.lines,
-        })
+        };
+        Ok((reading, self.lost))
     }
+}
+
+/// The error for an output without any chart that has values.
+pub(super) fn no_value<'a>(
+    wanted: &str,
+    lost: Option<ReadError>,
+    readings: impl IntoIterator<Item = &'a Reading>,
+) -> ReadError {
+    let failed = readings.into_iter().flat_map(|reading| &reading.failed);
+    lost.unwrap_or_else(|| ReadError::NoValue {
+        wanted: wanted.into(),
+        present: (failed.take(NAMES_IN_A_MESSAGE))
+            .map(|(chart, reason)| format!("`{chart}`, which failed: {reason}"))
+            .collect(),
+    })
 }
 
 /// The most bytes of a name that many benchmarks share, as that of their package. Each of them holds

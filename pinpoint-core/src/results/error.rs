@@ -14,6 +14,9 @@ pub enum FormatError {
         tools = super::line_tools::names()
     )]
     Unknown(String),
+    /// No values of Talos have this name.
+    #[error(transparent)]
+    TalosValues(#[from] super::talos::UnknownTalosValues),
     /// The JSON pointer is invalid.
     #[error(
         "`{pointer}` is not a JSON pointer: character {position} {problem}; write it like /results/0/mean (RFC 6901)"
@@ -93,6 +96,14 @@ pub enum ReadError {
         place: OutputPosition,
         /// The member, with its path in the document.
         source: super::talos::OutOfBounds,
+    },
+    /// A summary of Talos lacks the values asked for.
+    #[error("{place}: {source}")]
+    MissingValue {
+        /// The place of the document.
+        place: OutputPosition,
+        /// The subtest.
+        source: super::talos::MissingValue,
     },
     /// The output is not one whole XML document, or not one of its format.
     #[error(

@@ -8,15 +8,17 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use super::repair::Repaired;
+use super::talos::TalosValues;
 use super::{
-    FormatError, JsonPointer, LinePattern, LineTool, ReadError, Reading, asv, bencher,
-    benchmark_dotnet, benchmark_dotnet_json, benchmark_ips, benchmark_js, browser_output, catch2,
-    catch2_console, chromium, chromium_by_name, criterion, criterion_console, divan,
-    github_action_benchmark, go_benchmark, go_test_json, google_benchmark,
-    google_benchmark_console, google_benchmark_csv, graph_server, gungraun, hyperfine,
-    hyperfine_console, is_criterion_result, jmh, jmh_console, json, libtest, lines, nanobench,
-    not_a_number, pattern, perf_stat, pyperf_json, pytest_benchmark, pytest_benchmark_console,
-    pytest_durations, recognize, repair, talos, text, tinybench, vitest, ycsb,
+    FormatError, JsonPointer, LinePattern, LineTool, Origin, OriginReading, ReadError, Reading,
+    asv, bencher, benchmark_dotnet, benchmark_dotnet_json, benchmark_ips, benchmark_js,
+    browser_output, catch2, catch2_console, chromium, chromium_by_name, criterion,
+    criterion_console, divan, github_action_benchmark, go_benchmark, go_test_json,
+    google_benchmark, google_benchmark_console, google_benchmark_csv, graph_server, gungraun,
+    hyperfine, hyperfine_console, is_criterion_result, jmh, jmh_console, json, libtest, lines,
+    nanobench, not_a_number, pattern, perf_stat, pyperf_json, pytest_benchmark,
+    pytest_benchmark_console, pytest_durations, recognize, repair, talos, text, tinybench, vitest,
+    ycsb,
 };
 use crate::Series;
 
@@ -176,8 +178,10 @@ pub enum Format {
     GoogleBenchmarkCsv,
     /// `ycsb`: the output of the Yahoo! Cloud Serving Benchmark.
     Ycsb,
-    /// `talos`: the `PERFHERDER_DATA` or `TALOSDATA` lines of a log of Mozilla's.
-    Talos,
+    /// `talos`: the `PERFHERDER_DATA` or `TALOSDATA` lines of a log of Mozilla's, with the
+    /// replicates of each subtest; `talos:VALUES` with other values: filtered, mean, median, min or
+    /// max.
+    Talos(TalosValues),
     /// `graphserver`: the messages that Talos sent to Mozilla's graph server.
     GraphServer,
     /// `browser-output`: the `browser_output.txt` of Talos, the log of a browser.
@@ -225,7 +229,7 @@ pub(super) const NAMES: [(Format, &str); 40] = [
     (Format::PerfStat, "perf-stat"),
     (Format::GoogleBenchmarkCsv, "gbench-csv"),
     (Format::Ycsb, "ycsb"),
-    (Format::Talos, "talos"),
+    (Format::Talos(TalosValues::Replicates), "talos"),
     (Format::GraphServer, "graphserver"),
     (Format::BrowserOutput, "browser-output"),
 ];
@@ -291,6 +295,31 @@ impl Format {
         }
     }
 
+    /// The charts of an output by the build and the machine that it names for them, in the order in
+    /// which they stand there. An output that names neither has one origin without any.
+    ///
+    /// # Errors
+    ///
+    /// As of [`Format::read`].
+    pub fn read_by_origin<'a>(
+        &self,
+        output: impl Into<Output<'a>>,
+    ) -> Result<Vec<OriginReading>, ReadError> {
+        match (self, output.into()) {
+            (Self::Auto, output) => Self::recognize(output)?.read_by_origin(output),
+            (Self::Talos(values), Output::File(content)) => {
+                talos::read_by_origin(&text::lines(content), *values)
+            }
+            (Self::GraphServer, Output::File(content)) => {
+                graph_server::read_by_origin(&text::lines(content))
+            }
+            (_, output) => Ok(vec![OriginReading {
+                origin: Origin::default(),
+                reading: self.read_with_failures(output)?,
+            }]),
+        }
+    }
+
     /// Reads an output that is only in this format.
     fn read_sound(&self, output: Output<'_>) -> Result<Reading, ReadError> {
         match (self, output) {
@@ -304,7 +333,9 @@ impl Format {
                 pattern::read(regex, &text::lines(content))
             }
             (Self::GoBenchmark, Output::File(content)) => go_benchmark::read(&text::lines(content)),
-            (Self::Talos, Output::File(content)) => talos::read(&text::lines(content)),
+            (Self::Talos(values), Output::File(content)) => {
+                talos::read(&text::lines(content), *values)
+            }
             (Self::GraphServer, Output::File(content)) => graph_server::read(&text::lines(content)),
             (Self::BrowserOutput, Output::File(content)) => {
                 browser_output::read(&text::lines(content))
@@ -399,7 +430,7 @@ impl Format {
                 | Self::BenchmarkDotNetJson
                 | Self::PyperfJson
                 // One line in a log about other things.
-                | Self::Talos
+                | Self::Talos(_)
                 | Self::GraphServer
                 | Self::BrowserOutput
         )
@@ -443,6 +474,7 @@ impl FromStr for Format {
         match text.split_once(':') {
             Some(("json", pointer)) => pointer.parse().map(Self::Json),
             Some(("regex", pattern)) => pattern.parse().map(Self::Regex),
+            Some(("talos", values)) => Ok(Self::Talos(values.parse()?)),
             _ => Err(FormatError::Unknown(text.into())),
         }
     }
@@ -454,6 +486,9 @@ impl fmt::Display for Format {
             Self::Json(pointer) => write!(formatter, "json:{pointer}"),
             Self::Regex(pattern) => write!(formatter, "regex:{pattern}"),
             Self::LineTool(tool) => formatter.write_str(tool.name()),
+            Self::Talos(values) if *values != TalosValues::Replicates => {
+                write!(formatter, "talos:{values}")
+            }
             plain => {
                 let name = NAMES.iter().find(|(format, _)| format == plain);
                 formatter.write_str(name.map_or("", |(_, name)| name))

@@ -23,9 +23,10 @@ use std::fmt::Write as _;
 use memchr::memmem;
 
 use super::charts::Charts;
+use super::origin::ChartsByOrigin;
 use super::text::{self, lines_with_ends, shown};
 use super::text_line::TextLine;
-use super::{OutputPosition, ReadError, Reading};
+use super::{Origin, OriginReading, OutputPosition, ReadError, Reading};
 use crate::Direction;
 
 /// The name of the writer in messages.
@@ -112,6 +113,26 @@ impl GraphServerReport {
                 rows.iter().for_each(|row| sum.add(row.value));
                 sum.mean()
             }
+        }
+    }
+
+    /// The commit and the time of the message, and its parameters: suite, machine and branch. The id
+    /// of the build is different for each, and so not one of them.
+    pub fn origin(&self) -> Origin {
+        let parameters = [
+            ("suite", &self.test),
+            ("machine", &self.machine),
+            ("branch", &self.branch),
+        ];
+        let named = parameters
+            .into_iter()
+            .filter(|(_, value)| !value.is_empty());
+        Origin {
+            revision: (!self.changeset.is_empty()).then(|| self.changeset.clone()),
+            date: Some(self.date),
+            parameters: named
+                .map(|(name, value)| (name.to_owned(), value.clone()))
+                .collect(),
         }
     }
 
@@ -229,38 +250,64 @@ impl GraphServerAnswer {
 
 pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
     let mut charts = Charts::default();
-    let top = || OutputPosition::Text { line: 1, column: 1 };
-    let mut sum = Sum::default();
-    let mut chart = String::new();
-    // The rows are not kept: each takes four times its text.
+    let mut message = MessageCharts::default();
     walk(text, |report, row| {
-        let test = &report.test;
+        message.add_to(&mut charts, &report.test, row);
+    })?;
+    charts.finish(WANTED)
+}
+
+/// The charts by the build and the machine in the header of their message.
+pub(super) fn read_by_origin(text: &str) -> Result<Vec<OriginReading>, ReadError> {
+    let mut all = ChartsByOrigin::default();
+    let mut message = MessageCharts::default();
+    walk(text, |report, row| {
+        if matches!(row, Row::First) {
+            all.begin(report.origin());
+        }
+        message.add_to(all.current(), &report.test, row);
+    })?;
+    all.finish(WANTED)
+}
+
+/// What a text lacks without any chart.
+const WANTED: &str = "a message between START and END";
+
+/// The charts of a message. Its rows are not kept: each takes four times its text.
+#[derive(Default)]
+struct MessageCharts {
+    sum: Sum,
+    chart: String,
+}
+
+impl MessageCharts {
+    fn add_to(&mut self, charts: &mut Charts, test: &str, row: Row<'_>) {
+        let top = || OutputPosition::Text { line: 1, column: 1 };
         let mut add = |chart: &str, value: f64| {
             charts.add(chart, [value], None, Direction::Unknown, top);
         };
         match row {
-            Row::First => sum = Sum::default(),
+            Row::First => self.sum = Sum::default(),
             Row::Average(value) => add(test, value),
             Row::Value(_, value, page) => {
-                sum.add(value);
-                sum.has_pages &= page.is_some();
+                self.sum.add(value);
+                self.sum.has_pages &= page.is_some();
                 match page {
                     Some(page) => {
-                        chart.clear();
-                        chart.extend([test, "/", page]);
-                        add(&chart, value);
+                        self.chart.clear();
+                        self.chart.extend([test, "/", page]);
+                        add(&self.chart, value);
                     }
                     None => add(test, value),
                 }
             }
             Row::Last => {
-                if let Some(mean) = sum.mean().filter(|_| sum.has_pages) {
+                if let Some(mean) = self.sum.mean().filter(|_| self.sum.has_pages) {
                     add(test, mean);
                 }
             }
         }
-    })?;
-    charts.finish("a message between START and END")
+    }
 }
 
 pub(super) fn recognize(text: &str) -> bool {

@@ -193,10 +193,9 @@ mod tests {
     #[test]
     fn other_formats_know_their_measures() {
         let output = b"PERFHERDER_DATA: {\"suites\": [{\"name\": \"a\", \"value\": 1, \"subtests\": [{\"name\": \"b\", \"value\": 2, \"unit\": \"ms\"}]}]}";
-        let reading = Format::Talos
-            .read_with_failures(output)
-            .expect("it has values");
-        assert_eq!(reading.only_measure(&Format::Talos), None);
+        let talos = Format::Talos(crate::results::talos::TalosValues::Replicates);
+        let reading = talos.read_with_failures(output).expect("it has values");
+        assert_eq!(reading.only_measure(&talos), None);
     }
 
     #[test]

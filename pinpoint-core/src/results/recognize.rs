@@ -10,6 +10,7 @@ use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
+use super::talos::TalosValues;
 use super::{
     Format, LineTool, asv, bencher, benchmark_dotnet, benchmark_ips, benchmark_js, browser_output,
     catch2, catch2_console, criterion_console, divan, go_benchmark, go_test_json,
@@ -28,7 +29,7 @@ pub(super) fn recognize(output: &[u8]) -> Option<Format> {
     {
         Some(format)
     } else if talos::recognize(&text) {
-        Some(Format::Talos)
+        Some(Format::Talos(TalosValues::Replicates))
     } else if let Some(format) = in_log(&text) {
         Some(format)
     } else {

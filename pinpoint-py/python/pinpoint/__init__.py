@@ -72,6 +72,7 @@ from ._pinpoint import (
     detect,
     ks_2samp,
     mann_whitney_u,
+    perfherder_alerts,
     wilcoxon,
 )
 from ._results import (
@@ -88,6 +89,7 @@ from ._results import (
     Pair,
     PairwiseComparison,
     PairwiseOutcome,
+    PerfherderAlert,
     PerformanceComparison,
     Posterior,
     Retraction,
@@ -175,6 +177,7 @@ __all__ = [
     "PairwiseOutcome",
     "PartChange",
     "Patch",
+    "PerfherderAlert",
     "PerformanceComparison",
     "PinpointError",
     "PivotTable",
@@ -215,6 +218,7 @@ __all__ = [
     "midpoint",
     "pairwise",
     "pairwise_async",
+    "perfherder_alerts",
     "read_profile",
     "wilcoxon",
 ]

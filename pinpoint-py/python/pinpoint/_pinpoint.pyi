@@ -18,6 +18,7 @@ from ._results import (
     Pair,
     PairwiseComparison,
     PairwiseOutcome,
+    PerfherderAlert,
     PerformanceComparison,
     Posterior,
     Retraction,
@@ -53,6 +54,7 @@ __all__ = [
     "outcome_document",
     "pairwise_outcome",
     "parse_profile",
+    "perfherder_alerts",
     "stored_jobs",
     "stored_outcome",
     "try_to_cancel",
@@ -374,6 +376,65 @@ def detect(
     >>> [change] = pinpoint.detect([10 + x if i < 60 else 13 + x for i, x in enumerate(noise)])
     >>> change.shape, change.row, change.rose
     ('step', 60, True)
+    """
+
+def perfherder_alerts(
+    revisions: Sequence[float | Sequence[float]],
+    *,
+    alert_threshold: float | str | None = None,
+    lower_is_better: bool = True,
+    min_back_window: int = 12,
+    max_back_window: int = 24,
+    fore_window: int = 12,
+    t_threshold: float = 7.0,
+) -> list[PerfherderAlert]:
+    """Alerts where Mozilla's Perfherder raises them, oldest first.
+
+    Parameters
+    ----------
+    revisions : sequence of float or of sequences of float
+        The value of each revision, or its values, oldest first, in one unit.
+    alert_threshold : float or str, optional
+        The smallest change of the plain means: in the unit of the values, or as a
+        percentage of the size of the mean before. Perfherder's is ``"2%"``.
+    lower_is_better : bool
+        A rise is a regression.
+    min_back_window, max_back_window : int
+        The revisions before a point that are read, 1 to 255: as many as have passed since
+        t was last above its threshold.
+    fore_window : int
+        The values from a point on, 1 to 255.
+    t_threshold : float
+        The t-statistic above which a point is an alert.
+
+    Returns
+    -------
+    list of PerfherderAlert
+
+    Raises
+    ------
+    ValueError
+        A value that is not finite, or an argument out of range.
+    TypeError
+        Not numbers.
+
+    Notes
+    -----
+    Perfherder divides by the signed mean, so that a series below zero never alerts, and
+    takes a change from 0 for 0 %. It looks at the last two weeks only, from the last alert on.
+
+    References
+    ----------
+    Mozilla's treeherder, ``treeherder/perfalert/perfalert/__init__.py`` and
+    ``treeherder/perf/alerts.py``.
+
+    Examples
+    --------
+    >>> import pinpoint
+    >>> values = [10 + i % 3 / 10 for i in range(24)] + [12 + i % 3 / 10 for i in range(24)]
+    >>> [alert] = pinpoint.perfherder_alerts(values)
+    >>> alert.at, round(alert.percent), alert.is_regression
+    (24, 20, True)
     """
 
 @final

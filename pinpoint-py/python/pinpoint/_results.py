@@ -555,6 +555,34 @@ class CulpritFinderOutcome(NamedTuple):
         return table("Culprit finder", self._asdict().items())
 
 
+class PerfherderAlert(NamedTuple):
+    """An alert of :func:`perfherder_alerts`.
+
+    Attributes
+    ----------
+    at : int
+        The index of the first revision with the new level.
+    t : float
+        The size of the t-statistic; infinite where neither side has any spread.
+    before, after : float
+        Plain means.
+    percent : float
+        The change in percent of the size of ``before``; infinite for a change from 0.
+    is_regression : bool
+        The change is for the worse.
+    """
+
+    at: int
+    t: float
+    before: float
+    after: float
+    percent: float
+    is_regression: bool
+
+    def _repr_html_(self) -> str:
+        return table("Alert", self._asdict().items())
+
+
 class SeriesChange(NamedTuple):
     """A change that :func:`detect` found. Rows are indices into the values given.
 

@@ -1,6 +1,6 @@
 //! The charts of a run as points.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use pinpoint_core::{Aggregate, Direction, Series, direction_of};
 
@@ -88,6 +88,32 @@ pub fn points_of_charts(
     Ok(ChartPoints { file, left_out })
 }
 
+impl ChartPoints {
+    /// Adds the points of further charts of the same file, which were made with other keys. The keys
+    /// that both share stay those of the file.
+    ///
+    /// # Errors
+    ///
+    /// [`ChartsError::SameTrace`] for a trace that both have.
+    pub fn join(&mut self, other: Self) -> Result<(), ChartsError> {
+        let file = &mut self.file;
+        let known: BTreeSet<&TraceId> = file.points.iter().map(|it| &it.trace).collect();
+        let mut of_other = other.file.points.iter().map(|it| &it.trace);
+        if let Some(trace) = of_other.find(|trace| known.contains(trace)) {
+            return Err(ChartsError::SameTrace(trace.clone()));
+        }
+        let (key, added) = (&file.key, &other.file.key);
+        let shared = key
+            .iter()
+            .filter(|(key, value)| added.get(key) == Some(value));
+        file.key = Params::new(shared)?;
+        file.points.extend(other.file.points);
+        file.samples.extend(other.file.samples);
+        self.left_out.extend(other.left_out);
+        Ok(())
+    }
+}
+
 /// Charts that can't become points.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -105,6 +131,9 @@ pub enum ChartsError {
         /// Their trace.
         trace: TraceId,
     },
+    /// Charts with other keys would be the same trace.
+    #[error("two suites or machines in it are both written as the trace `{0}`")]
+    SameTrace(TraceId),
     /// The keys are not those of a trace.
     #[error(transparent)]
     Id(#[from] IdError),

@@ -49,7 +49,7 @@ pub fn alarm_count(state: &WatchState, alert: &Alert, now: i64) -> AlarmCount {
 pub(super) fn by_chance(alert: &Alert, values: u64) -> Option<f64> {
     match alert.algo {
         Algo::Rank | Algo::Conformal => Some(alert.rate * values as f64),
-        Algo::Kmeans | Algo::Stepfit => None,
+        Algo::Kmeans | Algo::Stepfit | Algo::Perfherder => None,
     }
 }
 

@@ -253,6 +253,9 @@ named! {
         Rank = "rank",
         /// Each trace by itself, at a rate that is proven for any distribution.
         Conformal = "conformal",
+        /// Each trace by itself, as Mozilla's Perfherder alerts: a weighted t-statistic above 7 and a
+        /// change of 2 % at least.
+        Perfherder = "perfherder",
     }
 }
 

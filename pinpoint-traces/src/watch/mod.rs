@@ -38,6 +38,7 @@ mod group;
 mod job;
 mod known;
 mod outcome;
+mod perfherder;
 mod quiet;
 mod range;
 mod regression;

@@ -9,6 +9,7 @@ use super::clusters::by_clusters;
 use super::detect::{FoundChange, Series, by_conformal, by_rank};
 use super::event::EventKind;
 use super::known::Known;
+use super::perfherder::by_perfherder;
 use super::regression::{Label, Regression, Seen};
 use super::standing::standing;
 use super::state::WatchState;
@@ -174,6 +175,7 @@ impl<'a> Run<'a> {
         let found = match alert.algo {
             Algo::Rank => by_rank(&series, alert.rate),
             Algo::Conformal => by_conformal(&series, alert.rate),
+            Algo::Perfherder => by_perfherder(&series),
             // Its rule is the alert's own.
             Algo::Stepfit | Algo::Kmeans => by_windows(&series, alert),
         };
@@ -182,7 +184,7 @@ impl<'a> Run<'a> {
             trace: Some(trace.clone()),
             reason,
         })?;
-        if matches!(alert.algo, Algo::Rank | Algo::Conformal) {
+        if !matches!(alert.algo, Algo::Stepfit | Algo::Kmeans) {
             self.found.insert(key, found.clone());
         }
         Ok(found)

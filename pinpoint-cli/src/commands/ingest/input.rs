@@ -8,9 +8,11 @@ use std::time::UNIX_EPOCH;
 
 use pinpoint_backends::local::Results;
 use pinpoint_core::Aggregate;
-use pinpoint_core::results::{Format, Output as Content, ReadError, unread_values};
+use pinpoint_core::results::talos::TalosValues;
+use pinpoint_core::results::{Format, OriginReading, Output as Content, ReadError, unread_values};
 use pinpoint_traces::{
-    ChartsError, CommitName, ResultFile, ResultFileError, Source, points_of_charts, read_results,
+    ChartPoints, ChartsError, CommitName, CommitNameError, ResultFile, ResultFileError, Source,
+    points_of_charts, read_results,
 };
 use serde::de::IgnoredAny;
 
@@ -33,6 +35,7 @@ pub(super) struct Reader {
     pub(super) format: FileFormat,
     pub(super) commit: Option<CommitName>,
     pub(super) key: BTreeMap<String, String>,
+    pub(super) talos_values: TalosValues,
     pub(super) aggregate: Aggregate,
 }
 
@@ -62,6 +65,10 @@ pub(super) enum RefusedFile {
     Charts(#[from] ChartsError),
     #[error("names no commit; name the one that was measured with --commit")]
     NoCommit,
+    #[error("names two commits, `{0}` and `{1}`; split it, a file for each")]
+    TwoCommits(String, String),
+    #[error("{0}; name the commit that was measured with --commit")]
+    Commit(#[from] CommitNameError),
     #[error("has no value that could be taken")]
     NoValues,
     #[error("is no folder of Criterion.rs, and no file in it can be read otherwise")]
@@ -139,37 +146,94 @@ impl Reader {
             Results::Folder(files) => newest(&input.path, files)?,
         };
         let source = Source::new(input.name.clone(), modified);
-        let format = match (&self.format, &results) {
+        match (&self.format, &results) {
             (FileFormat::Skia, Results::File(content)) => return skia(source, content),
             (FileFormat::Charts(Format::Auto), Results::File(content)) if is_skia(content) => {
                 return skia(source, content);
             }
             (FileFormat::Skia, Results::Folder(_)) => return Err(RefusedFile::Folder),
-            (FileFormat::Charts(format), _) => format,
-        };
-        let reading = format.read_with_failures(results.output())?;
-        let commit = self.commit.clone().ok_or(RefusedFile::NoCommit)?;
-        let made = points_of_charts(source, commit, &self.key, &reading.charts, self.aggregate)?;
-        if made.file.points.is_empty() {
-            return Err(RefusedFile::NoValues);
+            (FileFormat::Charts(_), _) => {}
         }
-        let mut warnings = reading.remarks;
-        let failed = reading.failed.iter();
-        warnings.extend(failed.map(|(chart, reason)| format!("no value for `{chart}`: {reason}")));
-        let left_out = made.left_out.iter();
-        warnings.extend(
-            left_out.map(|chart| format!("the values of `{chart}` have no {}", self.aggregate)),
-        );
-        if let Content::File(content) = results.output()
-            && let Some(unread) = unread_values(content, Some(format)).first()
+        self.charts(source, results.output())
+    }
+
+    fn charts(&self, mut source: Source, output: Content<'_>) -> Result<ReadFile, RefusedFile> {
+        let format = self.format_of(output)?;
+        let readings = format.read_by_origin(output)?;
+        let (commit, mut warnings) = self.commit_of(&readings)?;
+        let dates = readings.iter().filter_map(|it| it.origin.date);
+        if let Some(date) = dates.max() {
+            source.modified = date.saturating_mul(1000);
+        }
+        let mut made: Option<ChartPoints> = None;
+        for OriginReading {
+            origin, reading, ..
+        } in readings
+        {
+            let mut key = origin.parameters;
+            key.extend(self.key.clone());
+            let more = points_of_charts(
+                source.clone(),
+                commit.clone(),
+                &key,
+                &reading.charts,
+                self.aggregate,
+            )?;
+            warnings.extend(reading.remarks);
+            let failed = reading.failed.iter();
+            warnings
+                .extend(failed.map(|(chart, reason)| format!("no value for `{chart}`: {reason}")));
+            match &mut made {
+                None => made = Some(more),
+                Some(made) => made.join(more)?,
+            }
+        }
+        let made = made.filter(|made| !made.file.points.is_empty());
+        let ChartPoints { file, left_out } = made.ok_or(RefusedFile::NoValues)?;
+        let none = |chart| format!("the values of `{chart}` have no {}", self.aggregate);
+        warnings.extend(left_out.iter().map(none));
+        if let Content::File(content) = output
+            && let Some(unread) = unread_values(content, Some(&format)).first()
         {
             let (line, text, hint) = (unread.line, &unread.text, &unread.hint);
             warnings.push(format!("line {line} is not read: `{text}` ({hint})"));
         }
-        Ok(ReadFile {
-            file: made.file,
-            warnings,
+        Ok(ReadFile { file, warnings })
+    }
+
+    /// The format of an output, with the values of Talos that count.
+    fn format_of(&self, output: Content<'_>) -> Result<Format, RefusedFile> {
+        let format = match &self.format {
+            FileFormat::Charts(Format::Auto) | FileFormat::Skia => Format::recognize(output)?,
+            FileFormat::Charts(format) => format.clone(),
+        };
+        Ok(match format {
+            Format::Talos(TalosValues::Replicates) => Format::Talos(self.talos_values),
+            format => format,
         })
+    }
+
+    /// The commit that was measured, by the options or else by the file itself.
+    fn commit_of(
+        &self,
+        readings: &[OriginReading],
+    ) -> Result<(CommitName, Vec<String>), RefusedFile> {
+        let mut named = readings
+            .iter()
+            .filter_map(|it| it.origin.revision.as_deref());
+        let first = named.next();
+        if let Some(first) = first
+            && let Some(other) = named.find(|other| *other != first)
+        {
+            return Err(RefusedFile::TwoCommits(first.to_owned(), other.to_owned()));
+        }
+        let Some(given) = &self.commit else {
+            let commit = CommitName::read(first.ok_or(RefusedFile::NoCommit)?)?;
+            return Ok((commit, Vec::new()));
+        };
+        let other = first.filter(|it| CommitName::read(it).as_ref() != Ok(given));
+        let warning = |it| format!("names the commit `{it}`, but --commit names {given}");
+        Ok((given.clone(), other.map(warning).into_iter().collect()))
     }
 }
 
@@ -230,6 +294,7 @@ mod tests {
             format,
             commit: Some(CommitName::read("abcd").unwrap()),
             key: BTreeMap::from([("os".into(), "linux".into())]),
+            talos_values: TalosValues::Filtered,
             aggregate: Aggregate::default(),
         }
     }

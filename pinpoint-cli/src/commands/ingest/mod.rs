@@ -139,6 +139,7 @@ async fn reader(arguments: &Ingest, repository: Option<&Repository>) -> Result<R
         format: arguments.format.clone(),
         commit,
         key,
+        talos_values: arguments.talos_values,
         aggregate: arguments.aggregate,
     })
 }

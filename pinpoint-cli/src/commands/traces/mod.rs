@@ -1,5 +1,6 @@
 //! `pinpoint traces`: questions to the history of values.
 
+mod export;
 mod lists;
 pub(crate) mod open_dataset;
 mod pivot;
@@ -22,6 +23,7 @@ pub(crate) async fn run(command: Traces, display: &Display) -> Result<u8, CliErr
     match command {
         Traces::List => lists::datasets(display).await,
         Traces::Query(arguments) => query::run(&arguments, display).await,
+        Traces::Export(arguments) => export::run(&arguments, display).await,
         Traces::Params(arguments) => lists::params(&arguments, display).await,
         Traces::Pivot(arguments) => pivot::run(&arguments, display).await,
         Traces::Tries(arguments) => tries::run(&arguments, display).await,

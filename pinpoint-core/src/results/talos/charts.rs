@@ -17,38 +17,131 @@ use serde::Deserialize;
 
 use super::check::{Summarized, check};
 use super::counters::Counter;
-use super::job::Statistics;
+use super::details::Details;
+use super::job::{Statistics, origin};
 use super::lines::{Kind, lines};
 use super::measured::{Measured, present};
 use super::settings::{
     AlertChangeType, BoundedSubtest, BoundedSuite, OutOfBounds, Settings, check_suite,
 };
+use super::values::{MissingValue, TalosValues};
 use crate::Direction;
 use crate::results::charts::Charts;
 use crate::results::document::{self, Members, Number, Numbers};
-use crate::results::{OutputPosition, ReadError, Reading};
+use crate::results::origin::ChartsByOrigin;
+use crate::results::{Origin, OriginReading, OutputPosition, ReadError, Reading};
 
 /// The reason why a chart has failed.
 const NO_NUMBER: &str = "one of its values is not a number";
 
-pub(in crate::results) fn read(text: &str) -> Result<Reading, ReadError> {
+/// The charts of a log, whatever builds and machines it names.
+pub(in crate::results) fn read(text: &str, values: TalosValues) -> Result<Reading, ReadError> {
     let mut charts = Charts::default();
+    walk(text, |mut of_suite, place| {
+        let counters = of_suite.take_counters();
+        of_suite.add_to(&mut charts, values, place)?;
+        counters.add_to(&mut charts, place);
+        Ok(())
+    })?;
+    charts.finish(WANTED)
+}
+
+/// The charts of a log by the origin of their suite. Counters have one of their own, with the parameter
+/// `kind=counter`, so that they are not taken for subtests.
+pub(in crate::results) fn read_by_origin(
+    text: &str,
+    values: TalosValues,
+) -> Result<Vec<OriginReading>, ReadError> {
+    let mut charts = ChartsByOrigin::default();
+    walk(text, |mut of_suite, place| {
+        let mut origin = of_suite.origin();
+        let counters = of_suite.take_counters();
+        charts.begin(origin.clone());
+        of_suite.add_to(charts.current(), values, place)?;
+        if !counters.0.is_empty() {
+            origin.parameters.insert("kind".into(), "counter".into());
+            charts.begin(origin);
+            counters.add_to(charts.current(), place);
+        }
+        Ok(())
+    })?;
+    charts.finish(WANTED)
+}
+
+/// What a document lacks without any chart.
+const WANTED: &str = "a suite in a line with PERFHERDER_DATA or TALOSDATA";
+
+/// One suite of a log.
+enum OfSuite<'a> {
+    Perfherder(Suite<'a>),
+    Talos(Test<'a>),
+}
+
+impl OfSuite<'_> {
+    fn add_to(
+        self,
+        charts: &mut Charts,
+        values: TalosValues,
+        place: &OutputPosition,
+    ) -> Result<(), MissingValue> {
+        match self {
+            Self::Perfherder(suite) => add_suite(charts, suite, values, place),
+            Self::Talos(test) => add_test(charts, test, values, place),
+        }
+    }
+
+    fn take_counters(&mut self) -> CounterCharts {
+        match self {
+            Self::Perfherder(_) => CounterCharts::default(),
+            Self::Talos(test) => CounterCharts::take(test),
+        }
+    }
+
+    fn origin(&self) -> Origin {
+        match self {
+            Self::Perfherder(suite) => origin(
+                (&suite.name, &suite.extra_options),
+                &suite.machine,
+                &suite.run,
+                &suite.build,
+            ),
+            Self::Talos(test) => origin(
+                (&test.testrun.suite, &test.extra_options),
+                &test.machine,
+                &test.testrun.other,
+                &test.build,
+            ),
+        }
+    }
+}
+
+/// Takes each suite of the lines with results, and the place of its line.
+fn walk(
+    text: &str,
+    mut take: impl FnMut(OfSuite<'_>, &OutputPosition) -> Result<(), MissingValue>,
+) -> Result<(), ReadError> {
     for line in lines(text) {
         let place = line.place();
         let mut out_of_bounds = None;
+        let mut missing = None;
+        let mut take = |of_suite: OfSuite<'_>| {
+            if missing.is_none() {
+                missing = take(of_suite, &place).err();
+            }
+        };
         let read = match line.kind {
             Kind::Perfherder => {
                 let take = |index, suite: Suite| {
                     if out_of_bounds.is_none() {
                         out_of_bounds = suite.check(index).err();
                     }
-                    add_suite(&mut charts, suite, &place);
+                    take(OfSuite::Perfherder(suite));
                 };
                 let seed = Member("suites", Elements::new(take));
                 document::read(&line.document, "Perfherder", seed)
             }
             Kind::Talos => {
-                let take = |_, test: Test| add_test(&mut charts, test, &place);
+                let take = |_, test: Test| take(OfSuite::Talos(test));
                 document::read(&line.document, "Talos", Elements::new(take))
             }
         };
@@ -56,8 +149,11 @@ pub(in crate::results) fn read(text: &str) -> Result<Reading, ReadError> {
         if let Some(source) = out_of_bounds {
             return Err(ReadError::OutOfBounds { place, source });
         }
+        if let Some(source) = missing {
+            return Err(ReadError::MissingValue { place, source });
+        }
     }
-    charts.finish("a suite in a line with PERFHERDER_DATA or TALOSDATA")
+    Ok(())
 }
 
 #[derive(Deserialize)]
@@ -80,6 +176,12 @@ struct Suite<'a> {
     lower_is_better: Option<bool>,
     #[serde(borrow)]
     subtests: Vec<Subtest<'a>>,
+    #[serde(default, rename = "test_machine")]
+    machine: Details,
+    #[serde(default, rename = "testrun")]
+    run: Details,
+    #[serde(default, rename = "test_build")]
+    build: Details,
 }
 
 #[derive(Deserialize)]
@@ -97,6 +199,8 @@ struct Subtest<'a> {
     fore_window: Option<i64>,
     unit: Option<String>,
     lower_is_better: Option<bool>,
+    #[serde(default, rename = "talos_summary")]
+    statistics: Statistics,
 }
 
 /// The settings of alerts, as they stand among the other members: `serde(flatten)` would keep all of
@@ -143,11 +247,42 @@ fn finite(number: Number) -> Option<f64> {
     }
 }
 
-fn add_suite(charts: &mut Charts, suite: Suite, place: &OutputPosition) {
-    let options = match &suite.extra_options[..] {
+/// The name of a suite with the options of its identity.
+fn options_in_words(options: &[String]) -> String {
+    match options {
         [] => String::new(),
         options => format!(" [{}]", options.join(", ")),
+    }
+}
+
+/// The values of a subtest that count; `None` if one of them failed.
+fn chosen(
+    choice: TalosValues,
+    (suite, subtest): (&str, &str),
+    replicates: Option<Option<Vec<f64>>>,
+    filtered: Option<Measured>,
+    statistics: &Statistics,
+) -> Result<Option<Vec<f64>>, MissingValue> {
+    let one = match (choice, replicates) {
+        (TalosValues::Replicates, Some(replicates))
+            if filtered.is_none() || replicates.as_ref().is_none_or(|it| !it.is_empty()) =>
+        {
+            return Ok(replicates);
+        }
+        (TalosValues::Replicates, _) => filtered,
+        (choice, _) => choice.of_summary(filtered, statistics),
     };
+    let one = one.ok_or_else(|| choice.missing(suite, subtest))?;
+    Ok(one.number().map(|value| vec![value]))
+}
+
+fn add_suite(
+    charts: &mut Charts,
+    suite: Suite,
+    choice: TalosValues,
+    place: &OutputPosition,
+) -> Result<(), MissingValue> {
+    let options = options_in_words(&suite.extra_options);
     let direction = |lower_is_better: Option<bool>| match lower_is_better {
         Some(false) => Direction::Up,
         Some(true) | None => Direction::Down,
@@ -162,23 +297,24 @@ fn add_suite(charts: &mut Charts, suite: Suite, place: &OutputPosition) {
             }
             None => charts.fail(&chart, NO_NUMBER),
         };
-    let single = |value| finite(value).map(|value| vec![value]);
     if let Some(value) = suite.value {
         let chart = format!("{}{options}", suite.name);
         add(
             chart,
-            single(value),
+            finite(value).map(|value| vec![value]),
             suite.unit.as_deref(),
             suite.lower_is_better,
         );
     }
     for subtest in suite.subtests {
         let chart = format!("{}/{}{options}", suite.name, subtest.name);
-        let values = match subtest.replicates {
-            Some(Numbers(Some(replicates))) if replicates.is_empty() => single(subtest.value),
-            Some(Numbers(replicates)) => replicates,
-            None => single(subtest.value),
-        };
+        let values = chosen(
+            choice,
+            (&suite.name, &subtest.name),
+            subtest.replicates.map(|Numbers(values)| values),
+            Some(measured(subtest.value)),
+            &subtest.statistics,
+        )?;
         add(
             chart,
             values,
@@ -186,12 +322,19 @@ fn add_suite(charts: &mut Charts, suite: Suite, place: &OutputPosition) {
             subtest.lower_is_better,
         );
     }
+    Ok(())
 }
 
 #[derive(Deserialize)]
 struct Test<'a> {
     #[serde(borrow)]
     testrun: TestRun<'a>,
+    #[serde(default, rename = "extraOptions")]
+    extra_options: Vec<String>,
+    #[serde(default, rename = "test_machine")]
+    machine: Details,
+    #[serde(default, rename = "test_build")]
+    build: Details,
     #[serde(borrow)]
     results: Members<'a, Numbers>,
     #[serde(borrow)]
@@ -204,6 +347,8 @@ struct Test<'a> {
 struct TestRun<'a> {
     #[serde(borrow)]
     suite: Cow<'a, str>,
+    #[serde(flatten)]
+    other: Details,
 }
 
 #[derive(Deserialize)]
@@ -214,7 +359,7 @@ struct Summary<'a> {
     subtests: Option<Members<'a, SubtestSummary>>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Default)]
 struct SubtestSummary {
     #[serde(default, deserialize_with = "present")]
     filtered: Option<Measured>,
@@ -222,30 +367,76 @@ struct SubtestSummary {
     statistics: Statistics,
 }
 
-fn add_test(charts: &mut Charts, test: Test, place: &OutputPosition) {
+fn measured(number: Number) -> Measured {
+    finite(number).map_or(Measured::FAILED, Measured::new)
+}
+
+fn add_test(
+    charts: &mut Charts,
+    test: Test,
+    choice: TalosValues,
+    place: &OutputPosition,
+) -> Result<(), MissingValue> {
     for remark in discrepancies(&test) {
         charts.remark(remark);
     }
     let suite = test.testrun.suite;
+    let options = options_in_words(&test.extra_options);
     let mut add = |chart: &str, values: Option<Vec<f64>>| match values {
         Some(values) => charts.add(chart, values, None, Direction::Unknown, || place.clone()),
         None => charts.fail(chart, NO_NUMBER),
     };
-    if let Some(value) = test.summary.and_then(|summary| summary.suite) {
-        add(&suite, finite(value).map(|value| vec![value]));
+    let summary = test.summary.as_ref();
+    if let Some(value) = summary.and_then(|summary| summary.suite) {
+        add(
+            &format!("{suite}{options}"),
+            finite(value).map(|value| vec![value]),
+        );
     }
+    let stated: BTreeMap<&str, &SubtestSummary> = (summary.into_iter())
+        .filter_map(|summary| summary.subtests.as_ref())
+        .flat_map(|Members(stated)| stated)
+        .map(|(name, stated)| (&**name, stated))
+        .collect();
+    let nothing = SubtestSummary::default();
     for (page, Numbers(values)) in test.results.0 {
-        add(&format!("{suite}/{page}"), values);
+        let stated = stated.get(&*page).copied().unwrap_or(&nothing);
+        let of = (&*suite, &*page);
+        let filtered = stated.filtered;
+        let values = match choice {
+            TalosValues::Replicates => values,
+            choice => chosen(choice, of, Some(values), filtered, &stated.statistics)?,
+        };
+        add(&format!("{suite}/{page}{options}"), values);
     }
-    for (name, counter) in test
-        .talos_counters
-        .into_iter()
-        .flat_map(|members| members.0)
-    {
-        for (statistic, value) in [("mean", counter.mean), ("max", counter.max)] {
-            if let Some(value) = value {
+    Ok(())
+}
+
+/// The counters of a test, by the names of their charts.
+#[derive(Default)]
+struct CounterCharts(Vec<(String, Option<f64>)>);
+
+impl CounterCharts {
+    fn take(test: &mut Test) -> Self {
+        let suite = &test.testrun.suite;
+        let counters = test.talos_counters.take().into_iter();
+        let mut charts = Vec::new();
+        for (name, counter) in counters.flat_map(|members| members.0) {
+            for (statistic, value) in [("mean", counter.mean), ("max", counter.max)] {
                 let chart = format!("{suite}/{name}.{statistic}");
-                add(&chart, value.number().map(|value| vec![value]));
+                charts.extend(value.map(|value| (chart, value.number())));
+            }
+        }
+        Self(charts)
+    }
+
+    fn add_to(self, charts: &mut Charts, place: &OutputPosition) {
+        for (chart, value) in self.0 {
+            match value {
+                Some(value) => {
+                    charts.add(&chart, [value], None, Direction::Unknown, || place.clone());
+                }
+                None => charts.fail(&chart, NO_NUMBER),
             }
         }
     }

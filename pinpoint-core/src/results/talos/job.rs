@@ -10,7 +10,7 @@ use super::lines::{Kind, lines};
 use super::measured::{Measured, present, replicates};
 use super::settings::{BoundedSubtest, BoundedSuite, OutOfBounds, Settings, check_suite};
 use super::{perfherder, talosdata};
-use crate::results::ReadError;
+use crate::results::{Origin, ReadError};
 
 /// The results of one machine: a line of a log.
 ///
@@ -340,34 +340,47 @@ impl Suite {
         }
     }
 
-    /// The commit of the build.
-    pub fn revision(&self) -> Option<String> {
-        self.build.text("revision")
+    /// The commit and the time of the suite, and its parameters: those of
+    /// [`Origin`](crate::results::Origin).
+    pub fn origin(&self) -> Origin {
+        origin(
+            (&self.name, &self.extra_options),
+            &self.machine,
+            &self.run,
+            &self.build,
+        )
     }
+}
 
-    /// The time of the run, in seconds since 1970.
-    pub fn date(&self) -> Option<i64> {
-        self.run.0.get("date")?.as_i64()
+/// The origin of a suite. Its parameters are suite, extra_options, machine, branch, version, and the
+/// options of the run that are not lists, as `option_cycles`.
+pub(super) fn origin(
+    (name, extra_options): (&str, &[String]),
+    machine: &Details,
+    run: &Details,
+    build: &Details,
+) -> Origin {
+    let mut parameters = BTreeMap::from([("suite".to_owned(), name.to_owned())]);
+    if !extra_options.is_empty() {
+        parameters.insert("extra_options".to_owned(), extra_options.join(", "));
     }
-
-    /// The parameters of its traces: suite, machine, branch, version and the options of the run that
-    /// are no lists, as `option_cycles`.
-    pub fn parameters(&self) -> BTreeMap<String, String> {
-        let mut parameters = BTreeMap::from([("suite".to_owned(), self.name.clone())]);
-        for (name, value) in [
-            ("machine", self.machine.text("name")),
-            ("branch", self.build.text("branch")),
-            ("version", self.build.text("version")),
-        ] {
-            parameters.extend(value.map(|value| (name.to_owned(), value)));
+    for (name, value) in [
+        ("machine", machine.text("name")),
+        ("branch", build.text("branch")),
+        ("version", build.text("version")),
+    ] {
+        parameters.extend(value.map(|value| (name.to_owned(), value)));
+    }
+    if let Some(serde_json::Value::Object(options)) = run.0.get("options") {
+        for (name, value) in options {
+            let value = super::details::scalar(value);
+            parameters.extend(value.map(|value| (format!("option_{name}"), value)));
         }
-        if let Some(serde_json::Value::Object(options)) = self.run.0.get("options") {
-            for (name, value) in options {
-                let value = super::details::scalar(value);
-                parameters.extend(value.map(|value| (format!("option_{name}"), value)));
-            }
-        }
-        parameters
+    }
+    Origin {
+        revision: build.text("revision"),
+        date: run.0.get("date").and_then(serde_json::Value::as_i64),
+        parameters,
     }
 }
 

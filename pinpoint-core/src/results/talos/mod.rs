@@ -33,7 +33,7 @@ mod talosdata;
 mod tests;
 mod values;
 
-pub(super) use charts::read;
+pub(super) use charts::{read, read_by_origin};
 pub(super) use lines::recognize;
 
 pub use check::{Discrepancy, Statistic};

@@ -59,6 +59,12 @@ fn left_out_in_words(names: &[String]) -> String {
 const FAILED: f64 = -1.0;
 
 impl SuiteRule {
+    /// Returns true for a suite whose name asks for another rule than the only value or Talos'
+    /// geometric mean.
+    pub fn is_of_its_own(suite: &str) -> bool {
+        own_method(suite).is_some()
+    }
+
     /// Makes the summary of a suite from the filtered values of its subtests.
     ///
     /// # Errors
@@ -96,20 +102,26 @@ impl SuiteRule {
     }
 }
 
-fn method(suite: &str, subtests: usize) -> Method {
+/// The method of a suite's own rule.
+fn own_method(suite: &str) -> Option<Method> {
     if suite.contains("responsiveness") {
-        Method::Responsiveness
+        Some(Method::Responsiveness)
     } else if suite.starts_with("v8_7") {
-        Method::V8
+        Some(Method::V8)
     } else if suite.starts_with("kraken") {
-        Method::Js
+        Some(Method::Js)
     } else if suite.starts_with("tcanvasmark") {
-        Method::Canvasmark
-    } else if subtests == 1 {
-        Method::Mean
+        Some(Method::Canvasmark)
     } else {
-        Method::TalosGeometricMean
+        None
     }
+}
+
+fn method(suite: &str, subtests: usize) -> Method {
+    own_method(suite).unwrap_or(match subtests {
+        1 => Method::Mean,
+        _ => Method::TalosGeometricMean,
+    })
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::Aggregate;
-use crate::results::{Format, ReadError, Reading};
+use crate::results::{Format, OriginReading, ReadError, Reading};
 
 const TRESIZE: [f64; 20] = [
     23.26174999999999,
@@ -257,11 +257,11 @@ fn equal_values_have_no_spread_but_of_rounding() {
 fn talosdata_is_read_whole() {
     let log = tresize(tresize_summary());
     let suite = &one(&log).suites[0];
-    assert_eq!(suite.revision().as_deref(), Some("0123456789ab"));
-    assert_eq!(suite.date(), Some(1_438_000_000));
+    let origin = suite.origin();
+    assert_eq!(origin.revision.as_deref(), Some("0123456789ab"));
+    assert_eq!(origin.date, Some(1_438_000_000));
     assert_eq!(suite.machine.text("osversion").as_deref(), Some("12.04"));
-    let parameters = suite.parameters();
-    let parameters: Vec<(&str, &str)> = (parameters.iter())
+    let parameters: Vec<(&str, &str)> = (origin.parameters.iter())
         .map(|(name, value)| (&**name, &**value))
         .collect();
     assert_eq!(
@@ -317,8 +317,93 @@ fn the_choice_decides_which_values_count() {
             .to_string();
         assert!(error.contains("`tresize` of `tresize`"), "{error}");
     }
+    // The format takes the same.
+    let read = |log: &str, values: &str| {
+        let format: Format = format!("talos:{values}").parse().unwrap();
+        format.read_with_failures(log.as_bytes())
+    };
+    let log = tresize(tresize_summary());
+    for (values, expected) in [("mean", 23.254913333333334), ("max", 24.96453333333337)] {
+        let charts = read(&log, values).unwrap().charts;
+        assert_eq!(charts["tresize/tresize"].values, [expected]);
+        assert_eq!(charts["tresize"].values, [23.21740000000001]);
+    }
+    let error = read(&tresize(json!({"min": 1})), "filtered").unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .starts_with("line 1, column 33: the subtest `tresize` of `tresize`"),
+        "{error}"
+    );
+    let log = canvasmark(|_| ()).to_perfherder().unwrap();
+    assert_eq!(
+        read(&log, "min")
+            .unwrap_err()
+            .to_string()
+            .matches("Asteroids")
+            .count(),
+        1
+    );
+    let charts = read(&log, "filtered").unwrap().charts;
+    assert_eq!(charts["tcanvasmark/Plasma"].values, [593.0]);
+    assert!("talos:average".parse::<Format>().is_err());
     let error = "average".parse::<TalosValues>().unwrap_err().to_string();
     assert!(error.contains("replicates, filtered"), "{error}");
+}
+
+#[test]
+fn charts_are_read_by_their_origin() {
+    let mut second = one(&tresize(tresize_summary()));
+    second.suites[0].name = "other".into();
+    second.suites[0]
+        .build
+        .0
+        .insert("revision".into(), "ba9876543210".into());
+    // The same suite again, later.
+    let mut again = one(&tresize(tresize_summary()));
+    again.suites[0]
+        .run
+        .0
+        .insert("date".into(), 1_438_000_005.into());
+    let again = again.to_talosdata().unwrap();
+    let log = tresize(tresize_summary()) + &second.to_talosdata().unwrap() + "\n" + &again;
+    let readings = "auto"
+        .parse::<Format>()
+        .unwrap()
+        .read_by_origin(log.as_bytes());
+    let readings = readings.unwrap();
+    let found: Vec<_> = (readings.iter())
+        .map(|it| {
+            let charts: Vec<&str> = it.reading.charts.keys().map(|name| &**name).collect();
+            (
+                it.origin.revision.as_deref(),
+                &*it.origin.parameters["suite"],
+                charts[0],
+            )
+        })
+        .collect();
+    assert_eq!(
+        found,
+        [
+            (Some("0123456789ab"), "tresize", "tresize"),
+            (Some("0123456789ab"), "tresize", "tresize/Main_RSS.max"),
+            (Some("ba9876543210"), "other", "other"),
+            (Some("ba9876543210"), "other", "other/Main_RSS.max"),
+        ]
+    );
+    let kind = |it: &OriginReading| it.origin.parameters.get("kind").cloned();
+    let kinds: Vec<_> = readings.iter().filter_map(kind).collect();
+    assert_eq!(kinds, ["counter", "counter"]);
+    assert_eq!(readings[0].origin.date, Some(1_438_000_005));
+    assert_eq!(readings[2].origin.date, Some(1_438_000_000));
+    assert_eq!(
+        readings[0].reading.charts["tresize/tresize"].values.len(),
+        40
+    );
+    // Together they are what is read without origins.
+    let together = readings.into_iter().flat_map(|it| it.reading.charts);
+    let together: BTreeMap<_, _> = together.collect();
+    assert_eq!(together, read(&log).unwrap().charts);
 }
 
 #[test]

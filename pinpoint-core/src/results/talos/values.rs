@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::job::{Subtest, Suite};
+use super::job::{Statistics, Subtest, Suite};
 use super::measured::Measured;
 
 /// The values of a subtest that count.
@@ -27,13 +27,13 @@ pub enum TalosValues {
 
 /// No choice of values has this name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("there are no values `{0}`; use replicates, filtered, mean, median, min or max")]
+#[error("Talos has no values `{0}`; use replicates, filtered, mean, median, min or max")]
 pub struct UnknownTalosValues(String);
 
 /// The results lack the values asked for.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{subtest}` of `{suite}` has no {values} in its results; name other values, such as replicates"
+    "the subtest `{subtest}` of `{suite}` does not state `{values}`; choose other values, such as replicates"
 )]
 pub struct MissingValue {
     /// The suite.
@@ -72,24 +72,42 @@ impl TalosValues {
     ///
     /// Fails if the results do not state them. They are never computed from others.
     pub fn of(self, suite: &Suite, subtest: &Subtest) -> Result<Vec<Measured>, MissingValue> {
-        let statistics = &subtest.statistics;
         let stated = match self {
             Self::Replicates => subtest.all_values(),
-            Self::Filtered => subtest.value.into_iter().collect(),
-            Self::Mean => statistics.mean.into_iter().collect(),
-            Self::Median => statistics.median.into_iter().collect(),
-            Self::Min => statistics.min.into_iter().collect(),
-            Self::Max => statistics.max.into_iter().collect(),
+            one => (one
+                .of_summary(subtest.value, &subtest.statistics)
+                .into_iter())
+            .collect(),
         };
         // An empty list of replicates is stated as well.
         if stated.is_empty() && !(self == Self::Replicates && subtest.replicates.is_some()) {
-            return Err(MissingValue {
-                suite: suite.name.clone(),
-                subtest: subtest.name.clone(),
-                values: self,
-            });
+            return Err(self.missing(&suite.name, &subtest.name));
         }
         Ok(stated)
+    }
+
+    /// The number of a summary, if it states it; replicates are in none.
+    pub(super) fn of_summary(
+        self,
+        filtered: Option<Measured>,
+        statistics: &Statistics,
+    ) -> Option<Measured> {
+        match self {
+            Self::Replicates => None,
+            Self::Filtered => filtered,
+            Self::Mean => statistics.mean,
+            Self::Median => statistics.median,
+            Self::Min => statistics.min,
+            Self::Max => statistics.max,
+        }
+    }
+
+    pub(super) fn missing(self, suite: &str, subtest: &str) -> MissingValue {
+        MissingValue {
+            suite: suite.to_owned(),
+            subtest: subtest.to_owned(),
+            values: self,
+        }
     }
 }
 
