@@ -270,7 +270,7 @@ pub(super) fn read_by_origin(text: &str) -> Result<Vec<OriginReading>, ReadError
     all.finish(WANTED)
 }
 
-/// What a text lacks without any chart.
+/// The part that a text lacks without any chart.
 const WANTED: &str = "a message between START and END";
 
 /// The charts of a message. Its rows are not kept: each takes four times its text.

@@ -13,7 +13,7 @@ pub struct Origin {
     pub revision: Option<String>,
     /// The time of the measurement, in seconds since 1970; of several, that of the last.
     pub date: Option<i64>,
-    /// What else distinguishes the measurement: the suite, the machine, the branch, options.
+    /// The suite, the machine, the branch, options: all else that tells two measurements apart.
     pub parameters: BTreeMap<String, String>,
 }
 

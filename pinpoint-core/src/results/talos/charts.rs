@@ -68,7 +68,7 @@ pub(in crate::results) fn read_by_origin(
     charts.finish(WANTED)
 }
 
-/// What a document lacks without any chart.
+/// The part that a log lacks without any chart.
 const WANTED: &str = "a suite in a line with PERFHERDER_DATA or TALOSDATA";
 
 /// One suite of a log.

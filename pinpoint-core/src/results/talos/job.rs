@@ -9,6 +9,7 @@ use super::details::Details;
 use super::lines::{Kind, lines};
 use super::measured::{Measured, present, replicates};
 use super::settings::{BoundedSubtest, BoundedSuite, OutOfBounds, Settings, check_suite};
+use super::values::{MissingValue, TalosValues};
 use super::{perfherder, talosdata};
 use crate::results::{Origin, ReadError};
 
@@ -399,6 +400,44 @@ impl Subtest {
         self.replicates = Some(replicates);
         self.value = None;
         self.statistics = Statistics::default();
+    }
+}
+
+impl TalosValues {
+    /// The values of a subtest of the suite.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the results do not state them. They are never computed from others.
+    pub fn of(self, suite: &Suite, subtest: &Subtest) -> Result<Vec<Measured>, MissingValue> {
+        let stated = match self {
+            Self::Replicates => subtest.all_values(),
+            one => (one
+                .of_summary(subtest.value, &subtest.statistics)
+                .into_iter())
+            .collect(),
+        };
+        // An empty list of replicates is stated as well.
+        if stated.is_empty() && !(self == Self::Replicates && subtest.replicates.is_some()) {
+            return Err(self.missing(&suite.name, &subtest.name));
+        }
+        Ok(stated)
+    }
+
+    /// The number of a summary, if it states it; replicates are in none.
+    pub(super) fn of_summary(
+        self,
+        filtered: Option<Measured>,
+        statistics: &Statistics,
+    ) -> Option<Measured> {
+        match self {
+            Self::Replicates => None,
+            Self::Filtered => filtered,
+            Self::Mean => statistics.mean,
+            Self::Median => statistics.median,
+            Self::Min => statistics.min,
+            Self::Max => statistics.max,
+        }
     }
 }
 

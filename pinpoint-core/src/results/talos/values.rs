@@ -3,9 +3,6 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::job::{Statistics, Subtest, Suite};
-use super::measured::Measured;
-
 /// The values of a subtest that count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
@@ -63,42 +60,6 @@ impl TalosValues {
             Self::Median => "median",
             Self::Min => "min",
             Self::Max => "max",
-        }
-    }
-
-    /// The values of a subtest of the suite.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the results do not state them. They are never computed from others.
-    pub fn of(self, suite: &Suite, subtest: &Subtest) -> Result<Vec<Measured>, MissingValue> {
-        let stated = match self {
-            Self::Replicates => subtest.all_values(),
-            one => (one
-                .of_summary(subtest.value, &subtest.statistics)
-                .into_iter())
-            .collect(),
-        };
-        // An empty list of replicates is stated as well.
-        if stated.is_empty() && !(self == Self::Replicates && subtest.replicates.is_some()) {
-            return Err(self.missing(&suite.name, &subtest.name));
-        }
-        Ok(stated)
-    }
-
-    /// The number of a summary, if it states it; replicates are in none.
-    pub(super) fn of_summary(
-        self,
-        filtered: Option<Measured>,
-        statistics: &Statistics,
-    ) -> Option<Measured> {
-        match self {
-            Self::Replicates => None,
-            Self::Filtered => filtered,
-            Self::Mean => statistics.mean,
-            Self::Median => statistics.median,
-            Self::Min => statistics.min,
-            Self::Max => statistics.max,
         }
     }
 
