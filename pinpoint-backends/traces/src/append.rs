@@ -35,6 +35,7 @@ impl History {
         let mut lines = Vec::new();
         let mut tiles: BTreeMap<u32, (u64, u32, RoaringBitmap)> = BTreeMap::new();
         let mut count = 0;
+        let mut noted = Vec::new();
         for arrived in arrived {
             let tile = arrived.commit.0 / TILE_SIZE;
             if tile < dataset.first_tile || arrived.values.is_empty() {
@@ -42,7 +43,9 @@ impl History {
             }
             let (appended, last, traces) = tiles.entry(tile).or_default();
             *last = (*last).max(arrived.commit.0);
-            traces.extend(arrived.values.iter().map(|(trace, _)| *trace));
+            let here: RoaringBitmap = arrived.values.iter().map(|(trace, _)| *trace).collect();
+            *traces |= &here;
+            noted.push((arrived.commit, here));
             count += arrived.values.len() as u64;
             for part in arrived
                 .values
@@ -73,6 +76,9 @@ impl History {
                 .await?;
             self.note_traces(transaction, dataset, tile, &traces)
                 .await?;
+        }
+        if !noted.is_empty() {
+            self.note_arrivals(transaction, dataset, noted).await?;
         }
         Ok(count)
     }

@@ -1,6 +1,7 @@
 //! Errors of a history.
 
 use pinpoint_store::StoreError;
+use pinpoint_traces::watch::{AlertError, AlertId, WatchError};
 use pinpoint_traces::{
     AnnotationError, CommitError, CommitNumber, EvaluateError, FrameError, Tile,
 };
@@ -108,6 +109,25 @@ pub enum TraceStoreError {
     /// The annotation does not exist, or was deleted.
     #[error("there is no annotation {0}")]
     NoAnnotation(u64),
+    /// An alert can't be kept.
+    #[error(transparent)]
+    Alert(#[from] AlertError),
+    /// The alert does not exist.
+    #[error("there is no alert {0}")]
+    NoAlert(AlertId),
+    /// An event does not fit the state of the watch, or a newer program wrote it.
+    #[error(transparent)]
+    Watch(#[from] WatchError),
+    /// Another process has appended to the log of the watch.
+    #[error(
+        "the log of the watch has {found} events now, and {known} were known: another process appended to it; read it again"
+    )]
+    WatchConflict {
+        /// The number of events that the writer knew.
+        known: u64,
+        /// The number of events that there are.
+        found: u64,
+    },
     /// The dataset has as many traces, sources or commits as it can.
     #[error("the dataset has no room for more {0}")]
     Exhausted(&'static str),

@@ -18,6 +18,10 @@
 //! Of two values of a trace at a commit that of the later file stays, so the order in which files
 //! come makes no difference.
 //!
+//! **The watch** over a dataset is a log of events, from which its state follows
+//! ([`pinpoint_traces::watch`]). Once it has begun, values are noted as they come, until it has seen
+//! them; events and what was seen for them are one transaction.
+//!
 //! # Guarantees
 //!
 //! Acknowledged writes are on the disk. Each is one transaction; a tile is sealed in
@@ -56,8 +60,10 @@
 
 #![forbid(unsafe_code)]
 
+mod alerts;
 mod annotations;
 mod append;
+mod arrivals;
 mod block;
 mod bytes;
 mod cache;
@@ -89,8 +95,10 @@ mod tiles;
 mod tries;
 mod value_sources;
 mod values;
+mod watch_log;
 
 pub use annotations::NumberedAnnotation;
+pub use arrivals::Unseen;
 pub use commits::NumberedCommit;
 pub use error::TraceStoreError;
 pub use ingest::Ingested;

@@ -134,7 +134,15 @@ impl History {
         }
         if count > 0 {
             let traces: RoaringBitmap = merged.rows.keys().copied().collect();
+            let mut noted: BTreeMap<CommitNumber, RoaringBitmap> = BTreeMap::new();
+            for (trace, row) in &merged.rows {
+                for offset in row.offsets() {
+                    let commit = CommitNumber(tile * TILE_SIZE + offset as u32);
+                    noted.entry(commit).or_default().insert(*trace);
+                }
+            }
             let inner = &mut transaction;
+            self.note_arrivals(inner, &dataset, noted).await?;
             self.merge_into_blocks(inner, &dataset, tile, merged)
                 .await?;
             self.note_tile(inner, &dataset, tile, 0, tile * TILE_SIZE + last)

@@ -11,7 +11,7 @@ const SCHEMA: &str = "pinpoint_traces";
 
 impl TraceStore {
     /// Opens the history in a database, `postgres://USER:PASSWORD@HOST:PORT/DATABASE`, and makes
-    /// its tables if they do not exist, in a schema named `pinpoint_traces`. Jobs may be in the same
+    /// its tables or brings older ones up to date, in a schema named `pinpoint_traces`. Jobs may be in the same
     /// database. Missing parts of the address are taken from the environment, as of a job store.
     ///
     /// # Errors
@@ -40,7 +40,7 @@ impl TraceStore {
     }
 }
 
-/// Makes the tables if they do not exist, and returns their schema.
+/// Makes the tables or brings older ones up to date, and returns their schema.
 async fn prepare(connection: &mut PgConnection, store: &str) -> Result<&'static str, StoreError> {
     let failed = |source| StoreError::from_database(store, Dialect::Postgres, source);
     let not_ours = || StoreError::NotOurs {
@@ -61,32 +61,37 @@ async fn prepare(connection: &mut PgConnection, store: &str) -> Result<&'static 
     .fetch_all(&mut *transaction)
     .await
     .map_err(failed)?;
-    if tables.iter().any(|name| name == "pinpoint_traces_schema") {
+    let is_ours = tables.iter().any(|name| name == "pinpoint_traces_schema");
+    let found = if is_ours {
         let found: i64 =
             sqlx::query_scalar("SELECT max(version) FROM pinpoint_traces.pinpoint_traces_schema")
                 .fetch_one(&mut *transaction)
                 .await
                 .map_err(|_| not_ours())?;
-        return match u32::try_from(found) {
-            Ok(TRACE_SCHEMA_VERSION) => Ok(SCHEMA),
-            Ok(found) if found > TRACE_SCHEMA_VERSION => Err(StoreError::Newer {
-                found,
-                supported: TRACE_SCHEMA_VERSION,
-                store: store.into(),
-            }),
-            _ => Err(not_ours()),
-        };
-    }
-    if !tables.is_empty() {
+        match u32::try_from(found) {
+            Ok(TRACE_SCHEMA_VERSION) => return Ok(SCHEMA),
+            Ok(found) if found > TRACE_SCHEMA_VERSION => {
+                return Err(StoreError::Newer {
+                    found,
+                    supported: TRACE_SCHEMA_VERSION,
+                    store: store.into(),
+                });
+            }
+            Ok(found) if found > 0 => found,
+            _ => return Err(not_ours()),
+        }
+    } else if tables.is_empty() {
+        0
+    } else {
         return Err(not_ours());
-    }
+    };
     let path = "CREATE SCHEMA IF NOT EXISTS pinpoint_traces; \
                 SET LOCAL search_path = pinpoint_traces";
     sqlx::raw_sql(path)
         .execute(&mut *transaction)
         .await
         .map_err(failed)?;
-    for statement in statements(Dialect::Postgres) {
+    for statement in statements(Dialect::Postgres, found) {
         sqlx::raw_sql(statement)
             .execute(&mut *transaction)
             .await

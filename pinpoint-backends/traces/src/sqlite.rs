@@ -14,11 +14,12 @@ const FILE: SqliteFile = SqliteFile {
     lock: "traces.lock",
     application_id: MARK,
     version: TRACE_SCHEMA_VERSION,
-    bring_up_to_date: |connection, _| Box::pin(make(connection)),
+    bring_up_to_date: |connection, found| Box::pin(bring_up_to_date(connection, found)),
 };
 
 impl TraceStore {
-    /// Opens the history of a state directory, the file `traces.db`, creating both if need be.
+    /// Opens the history of a state directory, the file `traces.db`, creating both if need be, and
+    /// brings an older file up to date.
     /// Acknowledged writes survive a loss of power. Takes milliseconds whatever its size.
     ///
     /// # Errors
@@ -30,9 +31,12 @@ impl TraceStore {
     }
 }
 
-async fn make(connection: &mut SqliteConnection) -> Result<(), sqlx::Error> {
+async fn bring_up_to_date(
+    connection: &mut SqliteConnection,
+    found: u32,
+) -> Result<(), sqlx::Error> {
     let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await?;
-    for statement in statements(Dialect::Sqlite) {
+    for statement in statements(Dialect::Sqlite, found) {
         sqlx::raw_sql(statement).execute(&mut *transaction).await?;
     }
     let marks =

@@ -14,3 +14,5 @@ mod notes;
 mod opening;
 mod order;
 mod values;
+mod watch;
+mod watch_interruptions;

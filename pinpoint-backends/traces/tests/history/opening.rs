@@ -8,6 +8,7 @@ use crate::common::{Backend, Fixture, file, open};
 crate::on_both! {
     many_open_ingest_and_read_at_once,
     a_newer_store_is_refused,
+    an_older_store_is_brought_up_to_date,
 }
 
 async fn many_open_ingest_and_read_at_once(fixture: Fixture) {
@@ -62,6 +63,28 @@ async fn a_newer_store_is_refused(fixture: Fixture) {
             assert_eq!((found, supported), (99, TRACE_SCHEMA_VERSION));
         }
         other => panic!("{other}"),
+    }
+}
+
+async fn an_older_store_is_brought_up_to_date(fixture: Fixture) {
+    let made = file("a", 0, 1, &[(",a=b,", 1.0)]);
+    fixture.history.ingest(&[made], &[]).await.unwrap();
+    let older = "DROP TABLE alerts; DROP TABLE watches; DROP TABLE watch_events; \
+                 DROP TABLE arrivals;";
+    fixture.behind_its_back(older).await;
+    let older = match fixture.is_sqlite() {
+        true => "PRAGMA user_version = 1",
+        false => {
+            "DELETE FROM pinpoint_traces_schema; INSERT INTO pinpoint_traces_schema VALUES (1)"
+        }
+    };
+    fixture.behind_its_back(older).await;
+    for _ in 0..2 {
+        let history = open(&fixture.place()).await;
+        let history = history.history(fixture.history.dataset());
+        assert_eq!(crate::common::all_values(&history, 1, 1).await.len(), 1);
+        assert!(history.alerts().await.unwrap().is_empty());
+        assert!(history.unseen().await.unwrap().is_all);
     }
 }
 
