@@ -1,4 +1,4 @@
-//! The values of a query or a formula: traces are selected, read and joined, and formulas computed.
+//! The values of traces or a formula: traces are selected, read and joined, and formulas computed.
 
 use std::collections::BTreeSet;
 use std::future::Future;
@@ -25,6 +25,8 @@ pub enum ValuesOf<'a> {
     Query(&'a Query),
     /// Those that a formula computes.
     Formula(&'a Formula),
+    /// These; those that the dataset does not have are left out.
+    Ids(&'a [TraceId]),
 }
 
 /// The commits at which values are asked for.
@@ -70,14 +72,18 @@ impl History {
             joins: self.joins().await?,
             ..Plan::default()
         };
-        let node = match of {
-            ValuesOf::Query(query) => Node {
+        let traces = async |plan: &mut Plan, select| {
+            Ok::<_, TraceStoreError>(Node {
                 formula: None,
                 inputs: vec![Input {
-                    set: plan.select(self, Select::Query(query), limit).await?,
+                    set: plan.select(self, select, limit).await?,
                     formulas: Vec::new(),
                 }],
-            },
+            })
+        };
+        let node = match of {
+            ValuesOf::Query(query) => traces(&mut plan, Select::Query(query)).await?,
+            ValuesOf::Ids(ids) => traces(&mut plan, Select::Ids(ids)).await?,
             ValuesOf::Formula(formula) => plan.node(self, formula, limit, 0).await?,
         };
         let frames = plan.frames(self, at).await?;

@@ -106,6 +106,7 @@ mod tests {
                 change,
             },
         );
+        assert_eq!(state.last_run, Some(days(99)));
         let count = alarm_count(&state, &alert, days(100) + 5);
         assert_eq!(
             (count.alarms, count.values, count.by_chance),

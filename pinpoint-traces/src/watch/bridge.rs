@@ -42,7 +42,7 @@ pub struct PlanTime {
     /// Now, in milliseconds of Unix time.
     pub now: i64,
     /// When values were ingested and detectors run last: a group whose newest member was found
-    /// before is due, too.
+    /// before is due, too. It is [`WatchState::last_run`].
     pub last_ingest: Option<i64>,
 }
 
@@ -90,6 +90,57 @@ pub enum PlanFault {
     /// Command or chart can't be made for the trace.
     #[error(transparent)]
     Template(#[from] TemplateError),
+}
+
+/// The reason why a group is not bisected that a person asks for.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum GroupFault {
+    /// It has a bisection already, perhaps with an outcome.
+    #[error(
+        "the group `{0}` has a bisection already; split regressions off to search for them again"
+    )]
+    Bisected(GroupName),
+    /// None of its members can be bisected.
+    #[error("the group `{group}` can't be bisected: {reason}")]
+    NotBisected {
+        /// The group.
+        group: GroupName,
+        /// The reason.
+        #[source]
+        reason: NotBisected,
+    },
+    /// Its bisection can't be described.
+    #[error(transparent)]
+    Plan(#[from] PlanFault),
+}
+
+/// The bisection of one group that a person asks for, whatever its alert does and how many bisections
+/// a day has.
+///
+/// # Errors
+///
+/// [`GroupFault`].
+pub fn plan_group(
+    state: &WatchState,
+    alert: &Alert,
+    group: Group,
+    options: &PlanOptions,
+) -> Result<PlannedAction, GroupFault> {
+    if group.acted.as_ref().is_some_and(|it| it.job.is_some()) {
+        return Err(GroupFault::Bisected(group.name));
+    }
+    let regression = choice(state, &group, &searched(state));
+    let regression = regression.map_err(|reason| GroupFault::NotBisected {
+        group: group.name.clone(),
+        reason,
+    })?;
+    let job = describe(&group, regression, alert, options)?;
+    Ok(PlannedAction {
+        group,
+        job: Some(job),
+        not_bisected: None,
+    })
 }
 
 /// Plans what to do with the groups that are due: pure, so that the same state and time give the

@@ -3,7 +3,7 @@
 use pinpoint_core::Direction;
 
 use super::alert::{Alert, AlertId};
-use super::bridge::{Plan, PlanFault, PlanOptions, PlanTime, plan};
+use super::bridge::{GroupFault, Plan, PlanFault, PlanOptions, PlanTime, plan, plan_group};
 use super::change::step;
 use super::event::{Event, EventKind};
 use super::job::NotBisected;
@@ -265,4 +265,62 @@ fn actions_follow_the_alert() {
     );
     let fault = plan(&state, &alert("bisect"), at(DAY), &options);
     assert_eq!(fault.faults[0].1, PlanFault::NoCommand);
+}
+
+#[test]
+fn a_group_that_was_reported_is_bisected_when_a_person_asks_once() {
+    let mut state = state(&[(DOWN, "b", (12, 20), 130.0)]);
+    let reporting = Alert {
+        action: super::alert::AlertAction::Report,
+        ..alert(1, "")
+    };
+    let alerts = [reporting.clone()];
+    let options = PlanOptions::default();
+    let found = plan(&state, &alerts, at(30 * MINUTE), &options);
+    act(&mut state, 30 * MINUTE, found);
+    let group = state.groups().remove(0);
+    assert!(group.acted.is_some());
+    let action = plan_group(&state, &reporting, group, &options).unwrap();
+    let job = action.job.clone().unwrap();
+    assert_eq!(
+        (job.range, &*job.command),
+        (range(12, 20), "./bench --only down")
+    );
+    let event = Event::new(31 * MINUTE, "ann", action.into_event());
+    state.apply(&event).unwrap();
+    assert_eq!(state.pending_jobs().collect::<Vec<_>>(), [&job]);
+    let group = state.groups().remove(0);
+    let name = group.name.clone();
+    assert_eq!(
+        plan_group(&state, &reporting, group, &options),
+        Err(GroupFault::Bisected(name))
+    );
+    // A second watcher asks for it at the same time.
+    assert!(state.apply(&event).is_err());
+}
+
+#[test]
+fn a_group_without_a_step_or_a_command_is_not_bisected() {
+    let mut state = state(&[(DOWN, "b", (12, 20), 130.0)]);
+    let group = state.groups().remove(0);
+    let bare = Alert {
+        command: None,
+        ..alert(1, "")
+    };
+    let options = PlanOptions::default();
+    assert_eq!(
+        plan_group(&state, &bare, group.clone(), &options),
+        Err(GroupFault::Plan(PlanFault::NoCommand))
+    );
+    let regression = group.members.first().unwrap().clone();
+    let message = String::new();
+    let taken_back = EventKind::TakenBack {
+        regression,
+        message,
+    };
+    state.apply(&Event::new(1, "ann", taken_back)).unwrap();
+    let fault = plan_group(&state, &alert(1, ""), group.clone(), &options);
+    let reason = NotBisected::Closed;
+    let group = group.name;
+    assert_eq!(fault, Err(GroupFault::NotBisected { group, reason }));
 }

@@ -68,8 +68,8 @@ impl Series {
     }
 }
 
-/// Orders equal values; of each trace in another way.
-pub(super) fn seed_of_trace(trace: &TraceId) -> u64 {
+/// The seed by which detectors order equal values of a trace, so that each is ordered in another way.
+pub fn seed_of_trace(trace: &TraceId) -> u64 {
     let hash = trace.trace_hash().0;
     (hash.iter().take(8)).fold(0, |seed, byte| (seed << 8) | u64::from(*byte))
 }

@@ -55,6 +55,15 @@ impl Event {
         read_versioned(text, EVENT_VERSION)
     }
 
+    /// The group that it is about, if it is about one.
+    pub fn group(&self) -> Option<&GroupName> {
+        match &self.kind {
+            EventKind::ActedOn { group, .. } => Some(&group.name),
+            EventKind::Bisected { group, .. } => Some(group),
+            _ => None,
+        }
+    }
+
     /// Returns true if it names this regression.
     pub fn names(&self, regression: &RegressionId) -> bool {
         match &self.kind {

@@ -11,7 +11,7 @@
 //! | what happened, by their values? | [`run_alerts`]; which traces stopped: [`quiet_rows`], [`quiet_events`] |
 //! | what is the state now? | [`Event`]s, in order, through [`WatchState::apply`] |
 //! | which regressions may have one cause? | [`WatchState::groups`] |
-//! | what is to be done? | [`plan`], then [`PlannedAction::into_event`]; which bisections are to be started or followed: [`WatchState::pending_jobs`] |
+//! | what is to be done? | [`plan`], or [`plan_group`] for one group, then [`PlannedAction::into_event`]; which bisections are to be started or followed: [`WatchState::pending_jobs`] |
 //! | what did a bisection say? | [`EventKind::Bisected`] |
 //! | how many of the alarms are chance? | [`alarm_count`]; before it is stored: [`try_alert`] |
 //!
@@ -57,15 +57,20 @@ mod template;
 mod trial;
 mod windows;
 
+pub use pinpoint_compare::steps::Triage;
+
 pub use alarm_count::{AlarmCount, DAYS_COUNTED, alarm_count};
 pub use alert::{
     Alert, AlertAction, AlertDirection, AlertId, AlertState, Algo, DEFAULT_GROUP_KEY,
     DEFAULT_INTERESTING,
 };
 pub use alert_error::AlertError;
-pub use bridge::{Plan, PlanFault, PlanOptions, PlanTime, PlannedAction, jobs_left, plan};
+pub use bridge::{
+    GroupFault, Plan, PlanFault, PlanOptions, PlanTime, PlannedAction, jobs_left, plan, plan_group,
+};
 pub use by_hand::{ByHandError, change_by_hand};
 pub use change::{Change, Place, RegressionId};
+pub use detect::seed_of_trace;
 pub use event::{EVENT_VERSION, Event, EventKind};
 pub use floor::{Floor, FloorOverride};
 pub use group::{Acted, Group, GroupName, groups_of_ranges};

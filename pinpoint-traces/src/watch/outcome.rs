@@ -121,8 +121,11 @@ impl fmt::Display for BisectionOutcome {
                     write!(formatter, " ({hash})")?;
                 }
                 match probability {
+                    // Nothing is certain.
+                    Some(probability) if *probability > 0.999 => {
+                        write!(formatter, ", with a probability above 0.999")
+                    }
                     Some(probability) => {
-                        // Rounded down: nothing is certain.
                         let shown = (probability * 1000.0).floor() / 1000.0;
                         write!(formatter, ", with probability {shown:.3}")
                     }
@@ -157,6 +160,13 @@ mod tests {
             culprit.to_string(),
             "commit 12 (abc), with probability 0.972"
         );
+        let sure = BisectionOutcome::Culprit {
+            commit: CommitNumber(12),
+            hash: String::new(),
+            probability: Some(1.0),
+        };
+        let message = "commit 12, with a probability above 0.999";
+        assert_eq!(sure.to_string(), message);
         let left = BisectionOutcome::RangeLeft {
             range: range(10, 12),
         };

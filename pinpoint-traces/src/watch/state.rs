@@ -55,6 +55,9 @@ pub struct WatchState {
     pub quiet: BTreeMap<TraceId, QuietTrace>,
     /// The values tested, by alert and day of Unix time, for the last days.
     pub tested: BTreeMap<AlertId, BTreeMap<i64, u64>>,
+    /// When an alert was run over new values last, in milliseconds of Unix time.
+    #[serde(default)]
+    pub last_run: Option<i64>,
 }
 
 impl Default for WatchState {
@@ -67,6 +70,7 @@ impl Default for WatchState {
             fingerprints: BTreeMap::new(),
             quiet: BTreeMap::new(),
             tested: BTreeMap::new(),
+            last_run: None,
         }
     }
 }
@@ -221,6 +225,7 @@ impl WatchState {
                 *days.entry(day).or_default() += values;
                 let newest = days.keys().next_back().copied().unwrap_or(day);
                 days.retain(|it, _| *it > newest - DAYS_KEPT);
+                self.last_run = self.last_run.max(Some(at));
             }
             EventKind::WentQuiet(quiet) => {
                 self.quiet.insert(quiet.trace.clone(), quiet.clone());
@@ -449,10 +454,13 @@ impl WatchState {
         if let Some(id) = unknown {
             return Err(WatchError::NoRegression(id.clone()));
         }
+        // One that was only reported may be bisected yet.
+        let is_open = |it: &Group| {
+            let job = it.acted.as_ref().map(|it| &it.job);
+            it.name == group.name && job.is_none_or(|it| it.is_none() && acted.job.is_some())
+        };
         let is_acted_on = |it: &&Group| {
-            it.alert == group.alert
-                && (it.acted.is_some() || it.name != group.name)
-                && !it.members.is_disjoint(&group.members)
+            it.alert == group.alert && !is_open(it) && !it.members.is_disjoint(&group.members)
         };
         if let Some(other) = self.kept_groups.values().find(is_acted_on) {
             return Err(WatchError::ActedOn(other.name.clone()));
