@@ -233,10 +233,21 @@ impl CliError {
         self
     }
 
+    /// Returns true if a signal ended it.
+    pub(crate) fn is_interrupt(&self) -> bool {
+        match self {
+            Self::Interrupted => true,
+            Self::Stopped { error, .. } => is_interrupt(error),
+            _ => false,
+        }
+    }
+
     /// Returns true if the store, or the server, does not answer: it may later.
     pub(crate) fn is_away(&self) -> bool {
         match self {
-            Self::Store(error) | Self::Worker(WorkerError::Store(error)) => matches!(
+            Self::Store(error)
+            | Self::Worker(WorkerError::Store(error))
+            | Self::Traces(TraceStoreError::Database(error)) => matches!(
                 error,
                 StoreError::Unreachable { .. } | StoreError::Busy { .. }
             ),
@@ -330,6 +341,8 @@ fn exit_code_of_history(error: &TraceStoreError) -> u8 {
         | TraceStoreError::Evaluate(_)
         | TraceStoreError::Annotation(_)
         | TraceStoreError::NoAnnotation(_)
+        | TraceStoreError::Alert(_)
+        | TraceStoreError::NoAlert(_)
         | TraceStoreError::Database(StoreError::Address { .. }) => WRONG_INPUT,
         _ => FAILED,
     }

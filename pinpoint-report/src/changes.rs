@@ -19,7 +19,7 @@ const ROWS_AROUND: usize = 80;
 pub struct DetectedChanges {
     /// The version of the document.
     pub version: u32,
-    /// The table.
+    /// The table, or the dataset and the query.
     pub file: String,
     /// The false alarms for each value where nothing changes.
     pub rate: f64,
@@ -27,7 +27,7 @@ pub struct DetectedChanges {
     pub values: usize,
     /// As many alarms are expected where nothing changed.
     pub expected_false_alarms: f64,
-    /// Where better lies.
+    /// Where better lies, if that was told for all series.
     pub direction: Direction,
     /// The column that names the rows.
     pub label_column: Option<String>,
@@ -44,6 +44,8 @@ pub struct DetectedChanges {
 pub struct ChangedSeries {
     /// Its name.
     pub name: String,
+    /// Where better lies.
+    pub direction: Direction,
     /// A value, or none, for each row.
     #[serde(skip)]
     pub history: Vec<Option<f64>>,
@@ -198,10 +200,10 @@ fn section(
                 } }
                 tbody {
                     @for change in changes {
-                        tr.(kind(change, detected.direction)) {
+                        tr.(kind(change, series.direction)) {
                             td { (Foreign(&detected.row(change.row))) }
                             td {
-                                @match words::is_worse(change, detected.direction) {
+                                @match words::is_worse(change, series.direction) {
                                     Some(true) => { strong { "regression: " } }
                                     Some(false) => { "improvement: " }
                                     None => {}
@@ -272,6 +274,7 @@ mod tests {
                 .collect();
             ChangedSeries {
                 name: HOSTILE.into(),
+                direction: Direction::Down,
                 found: series_changes(&values, ChangeOptions::default()).unwrap(),
                 history: values,
             }

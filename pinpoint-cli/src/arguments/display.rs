@@ -9,7 +9,8 @@ use pinpoint_report::command_line::quoted;
 
 use super::{OUTPUT, STORAGE};
 
-/// The format of results, and the place of jobs.
+/// The format of results, and the place of jobs: after the options of each command, however many
+/// commands there are.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Display {
     /// The format of the result on standard output.
@@ -20,20 +21,21 @@ pub(crate) struct Display {
         help_heading = OUTPUT,
         value_name = "OUTPUT",
         value_parser = text_or_json(),
-        default_value = "text"
+        default_value = "text",
+        display_order = 800
     )]
     pub(crate) format: OutputFormat,
     /// The same, for all commands but those with formats of their own: to them those are text.
     #[arg(skip)]
     pub(crate) output: Output,
     /// When to use colors.
-    #[arg(long, global = true, help_heading = OUTPUT, value_enum, default_value_t = Color::Auto)]
+    #[arg(long, global = true, help_heading = OUTPUT, value_enum, default_value_t = Color::Auto, display_order = 801)]
     pub(crate) color: Color,
     /// Show no progress, only the result.
-    #[arg(long, short, global = true, help_heading = OUTPUT)]
+    #[arg(long, short, global = true, help_heading = OUTPUT, display_order = 802)]
     pub(crate) quiet: bool,
     /// The directory of jobs, builds and work trees [default: $XDG_STATE_HOME/pinpoint].
-    #[arg(long, global = true, help_heading = STORAGE, value_name = "DIR", env = "PINPOINT_STATE_DIR")]
+    #[arg(long, global = true, help_heading = STORAGE, value_name = "DIR", env = "PINPOINT_STATE_DIR", display_order = 803)]
     pub(crate) state_dir: Option<PathBuf>,
     /// Options of the commands that are advised to resume a job.
     #[arg(skip)]
@@ -50,7 +52,8 @@ pub(crate) struct Display {
         help_heading = STORAGE,
         value_name = "URL",
         env = "PINPOINT_STORE",
-        hide_env_values = true
+        hide_env_values = true,
+        display_order = 804
     )]
     pub(crate) store: Option<String>,
 }

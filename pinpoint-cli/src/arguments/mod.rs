@@ -1,5 +1,6 @@
 //! The command line: commands, options and their help.
 
+mod alerts;
 mod annotate;
 mod benchmark;
 mod bisect;
@@ -18,9 +19,11 @@ mod midpoint;
 mod pairwise;
 mod plan;
 mod provisions;
+mod regressions;
 mod traces;
 mod values;
 mod verticals;
+mod watch;
 mod workers;
 
 use std::ffi::OsString;
@@ -31,12 +34,15 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use pinpoint_report::command_line::quoted;
 
+pub(crate) use self::alerts::{AlertNew, AlertOptions, AlertTry, AlertUpdate, Alerts};
 pub(crate) use self::annotate::{Annotate, AnnotateCommand, Author, Note};
 pub(crate) use self::benchmark::Benchmark;
 pub(crate) use self::bisect::{Bisect, Culprit, PriorArgument, StrategyArgument, searched};
 pub(crate) use self::bots::{Bots, BotsCommand};
 pub(crate) use self::compare::Compare;
 pub(crate) use self::detect::Detect;
+#[cfg(test)]
+pub(crate) use self::detect::DetectHistory;
 pub(crate) use self::display::{Display, Output, OutputFormat, resume_options};
 pub(crate) use self::doctor::Doctor;
 pub(crate) use self::explain::{Explain, ProfilerArgument};
@@ -51,12 +57,14 @@ pub(crate) use self::midpoint::{Midpoint, StateArgument};
 pub(crate) use self::pairwise::Pairwise;
 pub(crate) use self::plan::{KindArgument, Plan};
 pub(crate) use self::provisions::ProvisionOptions;
+pub(crate) use self::regressions::{By, RegressionBisect, RegressionList, Regressions};
 pub(crate) use self::traces::{
-    CommitOptions, ExportFormat, RangeArgument, ShortcutArgument, TraceExport, TraceParams,
-    TracePivot, TraceQuery, TraceShortcut, TraceTries, Traces,
+    CommitOptions, DatasetOption, ExportFormat, RangeArgument, ShortcutArgument, TraceExport,
+    TraceParams, TracePivot, TraceQuery, TraceShortcut, TraceTries, Traces,
 };
 pub(crate) use self::values::{DirectionArgument, MeasureArgument, with_talos_values};
 pub(crate) use self::verticals::Verticals;
+pub(crate) use self::watch::{BisectionOptions, Watch};
 #[cfg(feature = "temporal")]
 pub(crate) use self::workers::TemporalServer;
 pub(crate) use self::workers::{
@@ -114,7 +122,43 @@ Examples:
     Traces(Traces),
     Verticals(Box<Verticals>),
     Annotate(Box<Annotate>),
-    Detect(Detect),
+    Detect(Box<Detect>),
+    /// Say which traces are watched, how, and what follows on a regression.
+    ///
+    /// `pinpoint watch` runs them over the values that come.
+    #[command(subcommand)]
+    Alerts(Box<Alerts>),
+    /// List what alerts found, and say what it is.
+    ///
+    /// Names of regressions begin with r, those of groups with g; the beginning of a name is enough
+    /// where no other one begins so. What people say is kept with who and when, and survives the next
+    /// run of the detectors.
+    #[command(subcommand)]
+    Regressions(Box<Regressions>),
+    /// Ingest what comes, run the alerts over it, tell what they find, and bisect it.
+    ///
+    /// Each look ingests the paths as `ingest` does, runs the alerts over all values that are new since
+    /// the last look, and prints what happened as JSON Lines: regressions found, how they stand, traces
+    /// that stopped, what people said. Groups of regressions are acted on when no member came for
+    /// --quiet-time, or with the next values: alerts with the action report notify, those with bisect
+    /// start `pinpoint culprit` here, between the commits that may be it, and its outcome is written
+    /// back. The first look takes all values of the dataset for new.
+    ///
+    /// A watch that ends at any time, by whatever means, goes on with the same command: no value is
+    /// lost or seen twice, and no bisection is started twice.
+    #[command(after_help = "\
+Examples:
+  pinpoint watch perf-data/ --forever
+  pinpoint watch --commit HEAD --key os=linux results/      # after each build, in CI
+  pinpoint watch perf-data/ --bench './bench --only {test}' --options \"--build 'make -j2'\"
+  pinpoint watch perf-data/ --forever --notify 'mail -s regressions team@example.org'
+
+Exit codes:
+  0    everything that was due is done
+  1    something could not be done: the next look tries it again
+  2    the command line was wrong
+  130  interrupted: the same command goes on")]
+    Watch(Box<Watch>),
     Explain(Box<Explain>),
     /// List the commits between two commits, through merges and dependency rolls.
     Midpoint(Midpoint),

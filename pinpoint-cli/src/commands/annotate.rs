@@ -1,7 +1,5 @@
 //! `pinpoint annotate`: notes at commits.
 
-use std::time::{SystemTime, UNIX_EPOCH};
-
 use pinpoint_backends::traces::TraceStoreError;
 use pinpoint_traces::{Annotation, AnnotationKind, Joined, MachineChange, Query};
 use serde_json::json;
@@ -11,6 +9,7 @@ use super::traces::warn_of_unknown;
 use crate::arguments::{Annotate, AnnotateCommand, Author, Display, Note, Output};
 use crate::error::CliError;
 use crate::exit_code::FOUND;
+use crate::job::clock::now;
 use crate::show::output::{outln, print_json, print_text};
 use crate::show::trace_table::{annotation_document, annotations as listed};
 
@@ -127,12 +126,4 @@ fn say(number: u64, what: &str, display: &Display) -> u8 {
         Output::Text => outln!("note {number} {what}"),
     }
     FOUND
-}
-
-/// Milliseconds of Unix time.
-fn now() -> i64 {
-    let now = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
-    i64::try_from(now.as_millis()).unwrap_or(i64::MAX)
 }

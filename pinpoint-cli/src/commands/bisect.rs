@@ -4,16 +4,20 @@ use std::path::PathBuf;
 
 use pinpoint_backends::job::{CommandLine, JobRequest};
 use pinpoint_backends::local::{LocalConfig, Repository, RepositoryError};
+use pinpoint_backends::store::JobId;
 use pinpoint_core::job::JobResult;
-use pinpoint_core::{BisectionSpec, Range};
+use pinpoint_core::{BisectionSpec, JobSpec, Range};
 use pinpoint_report::command_line::with_ends;
+use pinpoint_traces::watch::BisectionJob;
 
 use crate::arguments::{Bisect, Display, searched};
 use crate::commands::explain::after_search::AtOnce;
 use crate::error::CliError;
 use crate::job::command_line;
 use crate::job::luci;
-use crate::job::new_job::{CarriedOut, PatchFile, end, keep_patch, name, patched, store_job};
+use crate::job::new_job::{
+    CarriedOut, PatchFile, end, keep_patch, name, patched, store_job, titled,
+};
 use crate::job::prior::Prior;
 use crate::job::report;
 use crate::job::storage::Storage;
@@ -152,6 +156,45 @@ impl Search {
             explain,
             detour: detour([&arguments.good, &arguments.bad], &merge_bases),
         })
+    }
+
+    /// The search with what is known of the change in the history of values.
+    ///
+    /// # Errors
+    ///
+    /// When the repository can't be read.
+    pub(crate) fn informed(mut self, job: &BisectionJob) -> Result<Self, CliError> {
+        let JobSpec::CulpritFinder(finder) = &self.request.spec else {
+            return Ok(self);
+        };
+        let Range::Between { good, bad } = finder.bisection.range.clone() else {
+            return Ok(self);
+        };
+        let (one, other) = (good.main.git_hash.clone(), bad.main.git_hash.clone());
+        let local = self.request.config.local.as_ref();
+        let between = match local {
+            Some(local) => {
+                let repository = Repository::at(&local.repository)?;
+                repository.count_between(&one, &other, &local.paths)?
+            }
+            None => 0,
+        };
+        let known = job.spec(good, bad, between).bisection;
+        self.request = self.request.with_direction(Some(known.direction));
+        if let JobSpec::CulpritFinder(finder) = &mut self.request.spec {
+            let search = &mut finder.bisection;
+            search.magnitude = search.magnitude.or(known.magnitude);
+            search.priors = known.priors.or_else(|| search.priors.take());
+        }
+        Ok(self)
+    }
+
+    /// Makes a job of the search under this id, unless it is there. Returns false if another job has
+    /// its number.
+    pub(crate) async fn make_once(self, storage: &Storage, id: &JobId) -> Result<bool, CliError> {
+        self.request.check()?;
+        let job = titled(self.request).into_job()?;
+        Ok(storage.store.jobs().create_once(id, &job).await?)
     }
 
     /// Has the search carried out as [`run`](Self::run) does, prints the result, and returns the

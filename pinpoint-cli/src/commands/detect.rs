@@ -1,5 +1,8 @@
 //! `pinpoint detect`: the changes in a history of values.
 
+mod source;
+mod stored;
+
 use std::io::Read;
 use std::path::Path;
 
@@ -7,6 +10,7 @@ use pinpoint_core::Magnitude;
 use pinpoint_report::{ChangedSeries, DetectedChanges, ReportError, changes_page};
 use pinpoint_traces::{ChangeOptions, SeriesTable, TableSeries, read_table, series_changes};
 
+use self::source::Source;
 use crate::arguments::{Detect, Display, Output};
 use crate::error::CliError;
 use crate::exit_code::{FOUND, NO_DIFFERENCE, UNDECIDED};
@@ -17,14 +21,19 @@ use crate::show::output::{errln, print_result_json, print_text};
 /// The version of the document.
 const VERSION: u32 = 1;
 
-pub(crate) fn run(arguments: &Detect, display: &Display) -> Result<u8, CliError> {
+pub(crate) async fn run(arguments: &Detect, display: &Display) -> Result<u8, CliError> {
     let page = (arguments.report.as_deref())
         .map(report::destination)
         .transpose()?;
-    let text = read(&arguments.file)?;
-    let table = read_table(&text, arguments.labels.as_deref())
-        .map_err(|error| CliError::Input(format!("{}: {error}", arguments.file.display())))?;
-    let detected = detect(arguments, table)?;
+    let detected = match Source::of(arguments, Path::exists)? {
+        Source::Table(file) => {
+            let text = read(&file)?;
+            let table = read_table(&text, arguments.labels.as_deref())
+                .map_err(|error| CliError::Input(format!("{}: {error}", file.display())))?;
+            detect(arguments, &file, table)?
+        }
+        Source::History(query) => stored::detect(arguments, &query, display).await?,
+    };
     if let Some(page) = page {
         let text = changes_page(&detected).map_err(ReportError::from)?;
         report::write_text(&text, &page)?;
@@ -64,7 +73,11 @@ fn read(file: &Path) -> Result<String, CliError> {
     })
 }
 
-fn detect(arguments: &Detect, table: SeriesTable) -> Result<DetectedChanges, CliError> {
+fn detect(
+    arguments: &Detect,
+    file: &Path,
+    table: SeriesTable,
+) -> Result<DetectedChanges, CliError> {
     for name in &arguments.series {
         if !table.series.iter().any(|series| series.name == *name) {
             let names: Vec<&str> = table.series.iter().map(|it| it.name.as_str()).collect();
@@ -74,15 +87,8 @@ fn detect(arguments: &Detect, table: SeriesTable) -> Result<DetectedChanges, Cli
             )));
         }
     }
-    let mut options = ChangeOptions {
-        rate: arguments.rate,
-        ..ChangeOptions::default()
-    };
-    match arguments.smallest_change {
-        Some(Magnitude::Percent(percent)) => options.least_share = percent / 100.0,
-        Some(Magnitude::Absolute(amount)) => options.least_amount = amount,
-        _ => {}
-    }
+    let mut options = options(arguments);
+    let direction = arguments.direction.map(Into::into).unwrap_or_default();
     let is_asked =
         |it: &TableSeries| arguments.series.is_empty() || arguments.series.contains(&it.name);
     let mut series = Vec::new();
@@ -96,6 +102,7 @@ fn detect(arguments: &Detect, table: SeriesTable) -> Result<DetectedChanges, Cli
             .map_err(|error| CliError::Input(format!("series `{}`: {error}", column.name)))?;
         series.push(ChangedSeries {
             name: column.name,
+            direction,
             history: column.values,
             found,
         });
@@ -103,11 +110,11 @@ fn detect(arguments: &Detect, table: SeriesTable) -> Result<DetectedChanges, Cli
     let values = series.iter().map(|it| it.found.values).sum::<usize>();
     Ok(DetectedChanges {
         version: VERSION,
-        file: arguments.file.display().to_string(),
+        file: file.display().to_string(),
         rate: arguments.rate,
         values,
         expected_false_alarms: arguments.rate * values as f64,
-        direction: arguments.direction.map(Into::into).unwrap_or_default(),
+        direction,
         label_column: table.label_column,
         labels: table.labels,
         series,
@@ -115,12 +122,26 @@ fn detect(arguments: &Detect, table: SeriesTable) -> Result<DetectedChanges, Cli
     })
 }
 
+/// The options of the search in one series.
+fn options(arguments: &Detect) -> ChangeOptions {
+    let mut options = ChangeOptions {
+        rate: arguments.rate,
+        ..ChangeOptions::default()
+    };
+    match arguments.smallest_change {
+        Some(Magnitude::Percent(percent)) => options.least_share = percent / 100.0,
+        Some(Magnitude::Absolute(amount)) => options.least_amount = amount,
+        _ => {}
+    }
+    options
+}
+
 #[cfg(test)]
 mod tests {
     use std::fmt::Write;
 
     use super::*;
-    use crate::arguments::DirectionArgument;
+    use crate::arguments::{DetectHistory, DirectionArgument};
     use crate::show::screen_tests::without_styles;
 
     /// A step of `sort` at row 61, a spike of `load` in rows 81 to 92, a drift of nothing, and a
@@ -141,7 +162,7 @@ mod tests {
         read_table(&text, None).unwrap()
     }
 
-    fn arguments() -> Detect {
+    pub(super) fn arguments() -> Detect {
         Detect {
             series: Vec::new(),
             labels: None,
@@ -149,32 +170,34 @@ mod tests {
             smallest_change: None,
             direction: None,
             report: None,
-            file: "history.csv".into(),
+            input: Some("history.csv".into()),
+            query: None,
+            history: DetectHistory::default(),
         }
     }
 
     #[test]
     fn changes_are_told_with_their_place() {
-        let detected = detect(&arguments(), table()).unwrap();
+        let detected = detect(&arguments(), Path::new("history.csv"), table()).unwrap();
         insta::assert_snapshot!(without_styles(&render(&detected)));
         let regressions = Detect {
             direction: Some(DirectionArgument::Down),
             series: vec!["sort (ms)".into()],
             ..arguments()
         };
-        let detected = detect(&regressions, table()).unwrap();
+        let detected = detect(&regressions, Path::new("history.csv"), table()).unwrap();
         insta::assert_snapshot!(without_styles(&render(&detected)));
         let small = Detect {
             smallest_change: Some(Magnitude::Percent(60.0)),
             ..arguments()
         };
-        let detected = detect(&small, table()).unwrap();
+        let detected = detect(&small, Path::new("history.csv"), table()).unwrap();
         insta::assert_snapshot!(without_styles(&render(&detected)));
     }
 
     #[test]
     fn the_document_names_rows_and_labels() {
-        let detected = detect(&arguments(), table()).unwrap();
+        let detected = detect(&arguments(), Path::new("history.csv"), table()).unwrap();
         let document = serde_json::to_value(&detected).unwrap();
         let change = &document["series"][0]["changes"][0];
         assert_eq!(change["row"], 60);
@@ -190,12 +213,14 @@ mod tests {
             series: vec!["sort".into()],
             ..arguments()
         };
-        let error = detect(&unknown, table()).unwrap_err().to_string();
+        let error = detect(&unknown, Path::new("history.csv"), table())
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("sort (ms), load, late"), "{error}");
         let rate = Detect {
             rate: 0.5,
             ..arguments()
         };
-        assert!(detect(&rate, table()).is_err());
+        assert!(detect(&rate, Path::new("history.csv"), table()).is_err());
     }
 }

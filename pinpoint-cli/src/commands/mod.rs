@@ -1,5 +1,6 @@
 //! The commands: from arguments to a job or an answer, one file each.
 
+pub(crate) mod alerts;
 pub(crate) mod annotate;
 pub(crate) mod bisect;
 pub(crate) mod bots;
@@ -14,6 +15,8 @@ pub(crate) mod jobs;
 pub(crate) mod midpoint;
 pub(crate) mod pairwise;
 pub(crate) mod plan;
+pub(crate) mod regressions;
 pub(crate) mod traces;
 pub(crate) mod verticals;
+pub(crate) mod watch;
 pub(crate) mod worker;

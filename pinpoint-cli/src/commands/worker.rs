@@ -188,7 +188,7 @@ pub(crate) async fn look(command: arguments::Workers, display: Display) -> Resul
         Output::Text if workers.is_empty() => errln!("no workers"),
         Output::Text => print(format_args!(
             "{}",
-            worker_list::render(&workers, worker_list::now())
+            worker_list::render(&workers, crate::job::clock::now())
         )),
     }
     Ok(FOUND)

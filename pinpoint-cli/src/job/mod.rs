@@ -1,5 +1,6 @@
 //! A job on its way: stored, worked on here or elsewhere, followed to its end.
 
+pub(crate) mod clock;
 pub(crate) mod command_line;
 pub(crate) mod explanation;
 pub(crate) mod luci;

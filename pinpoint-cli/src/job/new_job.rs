@@ -334,17 +334,11 @@ pub(crate) fn patched(main: Commit, patch: Option<&PatchFile>) -> CombinedCommit
 /// Stores a job, once it is known to be executable.
 pub(crate) async fn store_job(
     storage: &Storage,
-    mut request: JobRequest,
+    request: JobRequest,
     patch: Option<&PatchFile>,
     key: Option<&SigningKey>,
 ) -> Result<JobId, CliError> {
-    // An invalid one begins no trace, as its standard says.
-    let traceparent = std::env::var("TRACEPARENT").ok();
-    request.config.traceparent = traceparent.and_then(|parent| parent.parse().ok());
-    let words = { request.config.command_line.as_ref() }.map(|command| quoted(&command.words));
-    request.title = words.unwrap_or_default();
-    request.user = whoami::username().unwrap_or_default();
-    let job = request.into_job()?;
+    let job = titled(request).into_job()?;
     let patch = patch.map(|patch| (PATCH, &*patch.bytes));
     let creation = Creation {
         files: patch.as_slice(),
@@ -352,4 +346,15 @@ pub(crate) async fn store_job(
         ..Creation::default()
     };
     Ok(storage.store.jobs().create_with(&job, &creation).await?.id)
+}
+
+/// The request with its title, its user, and the trace that it belongs to.
+pub(crate) fn titled(mut request: JobRequest) -> JobRequest {
+    // An invalid one begins no trace, as its standard says.
+    let traceparent = std::env::var("TRACEPARENT").ok();
+    request.config.traceparent = traceparent.and_then(|parent| parent.parse().ok());
+    let words = { request.config.command_line.as_ref() }.map(|command| quoted(&command.words));
+    request.title = words.unwrap_or_default();
+    request.user = whoami::username().unwrap_or_default();
+    request
 }

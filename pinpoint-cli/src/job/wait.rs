@@ -15,6 +15,7 @@ use crate::advice::with_advice;
 use crate::arguments::{Display, Output, resume_options};
 use crate::error::CliError;
 use crate::exit_code::{FOUND, TIMED_OUT};
+use crate::job::clock::now;
 use crate::job::explanation;
 use crate::job::stop::Interrupt;
 use crate::job::storage::Storage;
@@ -23,7 +24,7 @@ use crate::show::job_result::{exit_code, print_result};
 use crate::show::output::{errln, print_result_json};
 use crate::show::reporter::Reporter;
 use crate::show::text::{DIM, text};
-use crate::show::worker_list::{in_words, now};
+use crate::show::worker_list::in_words;
 
 /// The time between two looks at a job.
 const POLL: Duration = Duration::from_millis(500);

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use pinpoint_core::Direction;
 use pinpoint_report::quantity::count;
 use pinpoint_report::text::name;
 use pinpoint_report::{DetectedChanges, words};
@@ -26,7 +27,7 @@ fn write(text: &mut Text, detected: &DetectedChanges) -> std::fmt::Result {
         }
         writeln!(text, "{BOLD}{}{BOLD:#}", name(&series.name))?;
         for change in &series.found.changes {
-            write_change(text, detected, change)?;
+            write_change(text, detected, series.direction, change)?;
         }
         writeln!(text)?;
     }
@@ -48,9 +49,10 @@ fn write(text: &mut Text, detected: &DetectedChanges) -> std::fmt::Result {
 fn write_change(
     text: &mut Text,
     detected: &DetectedChanges,
+    direction: Direction,
     change: &SeriesChange,
 ) -> std::fmt::Result {
-    let (style, word) = match words::is_worse(change, detected.direction) {
+    let (style, word) = match words::is_worse(change, direction) {
         None => (FOUND, ""),
         Some(true) => (ERROR, "regression: "),
         Some(false) => (GOOD, "improvement: "),

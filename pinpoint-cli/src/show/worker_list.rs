@@ -1,7 +1,6 @@
 //! Workers in a list, and the reason why a job waits, for people.
 
 use std::fmt::Write;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use pinpoint_backends::job::WaitingReason;
 use pinpoint_backends::store::WorkerEntry;
@@ -9,12 +8,6 @@ use pinpoint_report::quantity::count;
 use pinpoint_report::text::name;
 
 use crate::show::text::{BOLD, DIM, Text};
-
-/// Milliseconds since 1970.
-pub(crate) fn now() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    i64::try_from(since.unwrap_or_default().as_millis()).unwrap_or(i64::MAX)
-}
 
 /// The workers, a line each.
 pub(crate) fn render(workers: &[WorkerEntry], now: i64) -> Text {

@@ -64,6 +64,7 @@ mod trace_engine;
 mod traces;
 mod value_history;
 mod versions;
+mod watch;
 mod workers;
 mod world;
 

@@ -2,6 +2,7 @@
 
 mod input;
 mod line;
+mod seen;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,6 +15,7 @@ use pinpoint_traces::{CommitName, ResultFile, Source, points_of_charts};
 use self::input::{Input, Reader, inputs};
 use self::line::Added;
 pub(crate) use self::line::git;
+pub(crate) use self::seen::SeenFiles;
 use crate::arguments::{Display, FileFormat, Ingest, Output};
 use crate::error::CliError;
 use crate::exit_code::{FOUND, INTERRUPTED, WRONG_INPUT};
@@ -31,8 +33,31 @@ const MOST_FILES: usize = 1000;
 
 pub(crate) async fn run(arguments: Ingest, display: Display) -> Result<u8, CliError> {
     let interrupt = Interrupt::listen().map_err(CliError::file("hear signals in", "."))?;
+    let report = take(&arguments, None, &interrupt, &display).await?;
+    match display.output {
+        Output::Json => print_result_json(&report),
+        Output::Text => print_text(&render(&report)),
+    }
+    if report.is_interrupted {
+        errln!("interrupted: what is counted above is kept; the same command takes the rest");
+        return Ok(INTERRUPTED);
+    }
+    Ok(match report.refused.is_empty() {
+        true => FOUND,
+        false => WRONG_INPUT,
+    })
+}
+
+/// Takes files, and new commits of the repository. A watch, which has seen some of them, takes
+/// those that are new or changed.
+pub(crate) async fn take(
+    arguments: &Ingest,
+    seen: Option<&mut SeenFiles>,
+    interrupt: &Interrupt,
+    display: &Display,
+) -> Result<IngestReport, CliError> {
     let repository = repository(arguments.repository.as_deref()).await?;
-    let reader = reader(&arguments, repository.as_ref()).await?;
+    let reader = reader(arguments, repository.as_ref()).await?;
     let root = repository.as_ref().map(|it| it.path().to_owned());
     let main = match (&arguments.main, &repository) {
         (Some(main), _) => main.clone(),
@@ -52,7 +77,8 @@ pub(crate) async fn run(arguments: Ingest, display: Display) -> Result<u8, CliEr
             })?,
         );
     }
-    if files.is_empty() && !arguments.paths.is_empty() {
+    let is_empty = files.is_empty() && !arguments.paths.is_empty();
+    if is_empty && seen.is_none() {
         return Err(CliError::Input(
             "the folders have no files; name those that the benchmark wrote".into(),
         ));
@@ -62,7 +88,8 @@ pub(crate) async fn run(arguments: Ingest, display: Display) -> Result<u8, CliEr
             "there is nothing to do: name files of results, or a repository with --repo".into(),
         ));
     }
-    let history = open_traces(&display)
+    let fresh = seen.as_ref().map(|seen| seen.fresh(&mut files));
+    let history = open_traces(display)
         .await?
         .history(&arguments.dataset.dataset);
     let work = Work {
@@ -70,26 +97,18 @@ pub(crate) async fn run(arguments: Ingest, display: Display) -> Result<u8, CliEr
         repository: repository.as_ref(),
         main: &main,
         branches: &arguments.branch,
-        interrupt: &interrupt,
-        display: &display,
+        interrupt,
+        display,
     };
     let report = work.take(files, reader).await?;
-    match display.output {
-        Output::Json => print_result_json(&report),
-        Output::Text => print_text(&render(&report)),
+    if let (Some(seen), Some(fresh), false) = (seen, fresh, report.is_interrupted) {
+        seen.add(fresh);
     }
-    if report.is_interrupted {
-        errln!("interrupted: what is counted above is kept; the same command takes the rest");
-        return Ok(INTERRUPTED);
-    }
-    Ok(match report.refused.is_empty() {
-        true => FOUND,
-        false => WRONG_INPUT,
-    })
+    Ok(report)
 }
 
 /// The repository that was named, or else the one here, if any.
-async fn repository(named: Option<&Path>) -> Result<Option<Repository>, CliError> {
+pub(crate) async fn repository(named: Option<&Path>) -> Result<Option<Repository>, CliError> {
     let is_named = named.is_some();
     let path = named.unwrap_or(Path::new(".")).to_owned();
     match git(move || Repository::discover(&path)).await {

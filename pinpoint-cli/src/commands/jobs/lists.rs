@@ -70,7 +70,7 @@ pub(super) async fn show(storage: &Storage, job: &Job, display: &Display) -> Res
     };
     let is_error =
         matches!(&waits, Some(WaitingReason::Stuck { .. })) && job.state == JobState::Pending;
-    let waits = waits.map(|waits| worker_list::in_words(&waits, worker_list::now()));
+    let waits = waits.map(|waits| worker_list::in_words(&waits, crate::job::clock::now()));
     let workers = storage.store.workers().list().await?;
     let holder = (workers.iter())
         .find(|worker| worker.job.as_ref() == Some(&job.id) && worker.holds.is_some());

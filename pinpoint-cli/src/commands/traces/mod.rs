@@ -1,5 +1,6 @@
 //! `pinpoint traces`: questions to the history of values.
 
+pub(crate) mod commit_names;
 mod export;
 mod lists;
 pub(crate) mod open_dataset;

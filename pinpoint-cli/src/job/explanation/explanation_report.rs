@@ -21,7 +21,6 @@ use crate::job::storage::Storage;
 use crate::show::explanation_text;
 use crate::show::output::{errln, print, print_bytes, print_result_json};
 use crate::show::text::FOUND as WARNING;
-use crate::show::worker_list;
 
 /// The version of the document.
 pub(super) const VERSION: u32 = 1;
@@ -221,7 +220,7 @@ impl ExplanationReport {
             files: [&self.files[0], &self.files[1]],
             job: self.about.as_ref().map(|about| about.of_report(&builds)),
             notes: &notes,
-            made: worker_list::now(),
+            made: crate::job::clock::now(),
         };
         Ok(profile::report(&report)?)
     }

@@ -1,0 +1,127 @@
+//! Acting on groups that are due: somebody is told, and bisections are started.
+
+use std::collections::BTreeSet;
+
+use pinpoint_backends::traces::{History, TraceStoreError};
+use pinpoint_traces::watch::{
+    BisectionJob, BisectionOutcome, Event, EventKind, GroupName, PlanOptions, PlanTime, plan,
+};
+
+use super::bisection::{Bisections, Finished};
+use crate::error::CliError;
+use crate::job::clock::now;
+use crate::show::output::errln;
+use crate::show::text::FOUND as WARNING;
+
+/// The author of events of the watcher.
+const BY: &str = "watch";
+
+/// Says once what stands in the way of each group.
+#[derive(Debug, Default)]
+pub(super) struct Told(BTreeSet<(GroupName, String)>);
+
+impl Told {
+    fn warn(&mut self, group: &GroupName, reason: String) {
+        if self.0.insert((group.clone(), reason.clone())) {
+            errln!("{WARNING}warning:{WARNING:#} group {group} is not bisected yet: {reason}");
+        }
+    }
+}
+
+/// Appends what is to be done with the groups that are due: before it is done, so that a crash
+/// neither forgets nor repeats it.
+pub(super) async fn decide(
+    history: &History,
+    options: &PlanOptions,
+    bisections: &Bisections,
+    told: &mut Told,
+) -> Result<(), CliError> {
+    loop {
+        let mut state = history.watch_state().await?;
+        let alerts = history.alerts().await?;
+        let at = now();
+        let time = PlanTime {
+            now: at,
+            last_ingest: state.last_run,
+        };
+        let plan = plan(&state, &alerts, time, options);
+        for (group, fault) in plan.faults {
+            told.warn(
+                &group,
+                format!("{fault}; give the alert a command, or the watch --bench"),
+            );
+        }
+        for group in &plan.waiting {
+            let most = options.max_jobs;
+            told.warn(
+                group,
+                format!("{most} bisections were started in 24 hours; --max-jobs allows more"),
+            );
+        }
+        let mut events = Vec::new();
+        for action in plan.actions {
+            let ready = match &action.job {
+                Some(job) => bisections.check(history, job).await,
+                None => Ok(()),
+            };
+            match ready {
+                Ok(()) => events.push(Event::new(at, BY, action.into_event())),
+                Err(error) => told.warn(&action.group.name, error.to_string()),
+            }
+        }
+        if events.is_empty() {
+            return Ok(());
+        }
+        match history.append_events(&mut state, &events).await {
+            Err(TraceStoreError::WatchConflict { .. }) => {}
+            done => return Ok(done?),
+        }
+    }
+}
+
+/// Carries out the bisections without an outcome, and appends that. Returns false if one of them
+/// could not be carried out now.
+pub(super) async fn carry_out(
+    history: &History,
+    bisections: &Bisections,
+) -> Result<bool, CliError> {
+    let state = history.watch_state().await?;
+    let pending: Vec<BisectionJob> = state.pending_jobs().cloned().collect();
+    let mut is_done = true;
+    for job in pending {
+        match bisections.carry_out(history, &state, &job).await {
+            Ok(Finished::With(outcome)) => conclude(history, &job.name, &outcome).await?,
+            Ok(Finished::Elsewhere) => errln!(
+                "another process carries out the bisection of group {}; a later look writes its outcome",
+                job.name
+            ),
+            Err(error) if error.is_interrupt() => return Err(error),
+            Err(error) => {
+                is_done = false;
+                errln!(
+                    "{WARNING}warning:{WARNING:#} the bisection of group {} can't go on: {error}",
+                    job.name
+                );
+            }
+        }
+    }
+    Ok(is_done)
+}
+
+/// Writes the outcome of a group's bisection, once.
+pub(crate) async fn conclude(
+    history: &History,
+    group: &GroupName,
+    outcome: &BisectionOutcome,
+) -> Result<(), CliError> {
+    let decide = |state: &pinpoint_traces::watch::WatchState| {
+        let is_open = state.kept_groups.get(group);
+        let is_open = is_open.is_some_and(|it| it.outcome.is_none());
+        let kind = is_open.then(|| EventKind::Bisected {
+            group: group.clone(),
+            outcome: outcome.clone(),
+        });
+        Ok(kind.into_iter().collect())
+    };
+    super::log::append(history, BY, decide).await.map(drop)
+}

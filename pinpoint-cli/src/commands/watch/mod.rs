@@ -1,0 +1,144 @@
+//! `pinpoint watch`: what comes is ingested, alerts are run, and what follows is done.
+
+mod act;
+pub(crate) mod bisection;
+mod detection;
+pub(crate) mod log;
+mod tell;
+
+pub(crate) use self::act::conclude;
+use self::act::{Told, carry_out, decide};
+use self::bisection::Bisections;
+use crate::arguments::{Display, Watch};
+use crate::commands::ingest::{SeenFiles, repository, take};
+use crate::error::CliError;
+use crate::exit_code::{FAILED, FOUND, INTERRUPTED};
+use crate::job::stop::Interrupt;
+use crate::job::storage::open_traces;
+use crate::show::output::errln;
+use crate::show::text::FOUND as WARNING;
+use pinpoint_backends::traces::History;
+
+/// The answer of one look: everything that was due could be done.
+type IsDone = bool;
+
+pub(crate) async fn run(arguments: Watch, display: &Display) -> Result<u8, CliError> {
+    let interrupt = Interrupt::listen().map_err(CliError::file("hear signals in", "."))?;
+    let repository = repository(arguments.ingest.repository.as_deref()).await?;
+    let bisections = Bisections::new(repository, &arguments.bisections, display)?;
+    let history = open_traces(display)
+        .await?
+        .history(&arguments.ingest.dataset.dataset);
+    let mut watcher = Watcher {
+        arguments: &arguments,
+        history,
+        bisections,
+        interrupt: interrupt.clone(),
+        display,
+        seen: SeenFiles::default(),
+        told: Told::default(),
+        has_warned: false,
+    };
+    loop {
+        let is_done = match watcher.look().await {
+            Err(error) if error.is_interrupt() && interrupt.is_heard() => return Ok(ended()),
+            // A store that is away may be back with the next look.
+            Err(error) if arguments.forever && error.is_away() => {
+                errln!("{WARNING}warning:{WARNING:#} {error}");
+                false
+            }
+            done => done?,
+        };
+        if interrupt.is_heard() {
+            return Ok(ended());
+        }
+        if !arguments.forever {
+            return Ok(if is_done { FOUND } else { FAILED });
+        }
+        tokio::select! {
+            () = interrupt.clone().interrupted() => return Ok(ended()),
+            () = tokio::time::sleep(arguments.every) => {}
+        }
+    }
+}
+
+/// Says that nothing is lost, and returns the exit code.
+fn ended() -> u8 {
+    errln!("interrupted; the same command goes on");
+    INTERRUPTED
+}
+
+/// A watch of one dataset.
+struct Watcher<'a> {
+    arguments: &'a Watch,
+    history: History,
+    bisections: Bisections,
+    interrupt: Interrupt,
+    display: &'a Display,
+    seen: SeenFiles,
+    told: Told,
+    /// It has said that there are no alerts.
+    has_warned: bool,
+}
+
+impl Watcher<'_> {
+    /// Looks once: each step leaves the store as a later one expects it, whenever the process ends.
+    async fn look(&mut self) -> Result<IsDone, CliError> {
+        self.ingest().await?;
+        self.stop_if_interrupted()?;
+        let has_alerts = detection::detect(&self.history, &self.interrupt).await?;
+        if !has_alerts && !std::mem::replace(&mut self.has_warned, true) {
+            errln!(
+                "{WARNING}warning:{WARNING:#} the dataset `{}` has no alerts, so that nothing is watched; `pinpoint alerts new` makes one",
+                self.history.dataset()
+            );
+        }
+        let mut is_done = self.tell().await?;
+        self.stop_if_interrupted()?;
+        let options = self.arguments.plan_options();
+        decide(&self.history, &options, &self.bisections, &mut self.told).await?;
+        is_done &= self.tell().await?;
+        self.stop_if_interrupted()?;
+        is_done &= carry_out(&self.history, &self.bisections).await?;
+        is_done &= self.tell().await?;
+        Ok(is_done)
+    }
+
+    async fn ingest(&mut self) -> Result<(), CliError> {
+        let ingest = &self.arguments.ingest;
+        if ingest.paths.is_empty() && !self.bisections.has_repository() {
+            // Others ingest.
+            return Ok(());
+        }
+        let report = take(ingest, Some(&mut self.seen), &self.interrupt, self.display).await?;
+        for refused in &report.refused {
+            errln!(
+                "{WARNING}warning:{WARNING:#} {}: {}",
+                refused.path,
+                refused.error
+            );
+        }
+        for warning in &report.warnings {
+            errln!("{WARNING}warning:{WARNING:#} {warning}");
+        }
+        if !self.display.quiet && report.files.taken > 0 {
+            errln!(
+                "{} files taken, {} values",
+                report.files.taken,
+                report.values
+            );
+        }
+        Ok(())
+    }
+
+    async fn tell(&self) -> Result<IsDone, CliError> {
+        tell::tell(&self.history, self.arguments.notify.as_deref()).await
+    }
+
+    fn stop_if_interrupted(&self) -> Result<(), CliError> {
+        match self.interrupt.is_heard() {
+            true => Err(CliError::Interrupted),
+            false => Ok(()),
+        }
+    }
+}
