@@ -16,7 +16,6 @@ use sha2::{Digest, Sha256};
 
 use crate::arguments::{Arguments, BisectionOptions, Command, Culprit, Display};
 use crate::commands::bisect::Search;
-use crate::commands::ingest::git;
 use crate::commands::traces::commit_names::CommitNames;
 use crate::error::CliError;
 use crate::job::command_line::with_ends_found;
@@ -175,13 +174,11 @@ impl Bisections {
         let (words, culprit) =
             self.arguments(repository.path(), &[&good, &bad], Some(job), &command)?;
         let Culprit { bisect, pairs } = culprit;
-        let job = job.clone();
-        git(move || {
-            let command_line = with_ends_found(words, &good, &bad);
-            Ok(Search::new(bisect, Some(pairs), command_line)
-                .and_then(|search| search.informed(&job)))
+        let command_line = with_ends_found(words, &good, &bad);
+        // Git's answers, for which the runtime's other thread does not wait.
+        tokio::task::block_in_place(|| {
+            Search::new(bisect, Some(pairs), command_line).and_then(|search| search.informed(job))
         })
-        .await?
     }
 
     /// The words of the command that asks for the search, and what they say.
