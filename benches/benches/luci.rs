@@ -194,6 +194,7 @@ fn executor(
             key: "pool".into(),
             value: "chrome.tests.pinpoint".into(),
         }],
+        extra_test_args: Vec::new(),
     };
     let benchmark = Benchmark {
         name: "speedometer3.crossbench".into(),

@@ -31,6 +31,8 @@ pub use pinpoint_luci::buildbucket;
 pub use pinpoint_luci::cas;
 #[cfg(feature = "crrev")]
 pub use pinpoint_luci::crrev;
+#[cfg(feature = "gerrit")]
+pub use pinpoint_luci::gerrit;
 #[cfg(feature = "gitiles")]
 pub use pinpoint_luci::gitiles;
 #[cfg(feature = "google")]

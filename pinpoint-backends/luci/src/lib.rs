@@ -9,6 +9,8 @@ pub mod buildbucket;
 pub mod cas;
 #[cfg(feature = "crrev")]
 pub mod crrev;
+#[cfg(feature = "gerrit")]
+pub mod gerrit;
 #[cfg(feature = "gitiles")]
 pub mod gitiles;
 #[cfg(feature = "google")]

@@ -54,6 +54,11 @@ pub enum RequestError {
     /// No worker takes jobs of the bot.
     #[error("configuration: bot `{0}` runs on Swarming; no worker takes its jobs")]
     Swarming(String),
+    /// The bot takes no culprit finders.
+    #[error(
+        "configuration: bot `{0}` has too few machines for a culprit finder; choose another one, or a bisection"
+    )]
+    NoCulpritFinder(String),
     /// The bot has no repository.
     #[error("configuration: bot `{0}` has no `repository` in its configuration")]
     NoRepository(String),
@@ -187,6 +192,9 @@ impl<'a> ConfiguredBenchmark<'a> {
     /// The request for a job of its bot's workers. The commits of the question are those of the
     /// bot's repository, no matter which they name.
     pub(super) fn request(self, mut spec: JobSpec) -> Result<JobRequest, RequestError> {
+        if matches!(spec, JobSpec::CulpritFinder(_)) && self.bot.no_culprit_finder {
+            return Err(RequestError::NoCulpritFinder(self.workload.bot.clone()));
+        }
         let aggregate = Some(self.aggregate());
         let name = |commit: &mut CombinedCommit| {
             self.repository.clone_into(&mut commit.main.repository);

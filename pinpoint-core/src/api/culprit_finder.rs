@@ -2,7 +2,7 @@
 
 use pinpoint_compare::Direction;
 
-use super::validation::{Check, Violations, text};
+use super::validation::{Check, Problem, Violations, text};
 use super::{NotCarried, ScheduleCulpritFinderRequest, Workload};
 use crate::Commit;
 use crate::bots::Bots;
@@ -36,6 +36,10 @@ impl ValidCulpritFinder {
         let mut check = Check::default();
         let ends = check.ends(&request.start_git_hash, &request.end_git_hash);
         let bot = check.bot(&request.configuration, bots);
+        if let Some(bot) = bot.as_ref().filter(|bot| bot.no_culprit_finder) {
+            let problem = Problem::NoCulpritFinder(bot.name.into());
+            check.note("configuration", problem);
+        }
         let aggregate = check.aggregate(&request.statistic, &request.aggregation_method);
         let workload = Workload {
             bot: bot

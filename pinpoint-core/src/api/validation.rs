@@ -76,6 +76,11 @@ pub enum Problem {
     /// The bot takes no jobs for now.
     #[error("the bot `{0}` is out of resources for now; choose another one")]
     OutOfResources(String),
+    /// The bot takes no culprit finders for now.
+    #[error(
+        "the bot `{0}` has too few machines for a culprit finder; choose another one, or a bisection"
+    )]
+    NoCulpritFinder(String),
     /// The bot has no build target.
     #[error("the bot `{0}` has no repository; add `repository` to its configuration")]
     NoRepository(String),

@@ -23,6 +23,9 @@ pub struct Bot<'a> {
     pub set: BotSet,
     /// It takes no jobs for now.
     pub out_of_resources: bool,
+    /// It takes no culprit finders for now, which need more runs than other jobs.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub no_culprit_finder: bool,
     /// The repository that is built: a URL, or the absolute path of a local one.
     /// Absent where each job names its own.
     pub repository: Option<&'a str>,
@@ -56,6 +59,9 @@ pub struct Swarming {
     pub swarming_server: String,
     /// The properties that a machine must have; never empty.
     pub dimensions: Vec<Dimension>,
+    /// Arguments of all its runs, before those of a job.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub extra_test_args: Vec<String>,
 }
 
 /// A property of a Swarming bot.

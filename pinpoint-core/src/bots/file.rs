@@ -137,6 +137,7 @@ struct Content {
     #[serde(default)]
     benchmarks: Tables<BenchmarkFields>,
     out_of_resources: Option<List<Spanned<Text>>>,
+    no_culprit_finder: Option<List<Spanned<Text>>>,
     #[serde(default)]
     targets: Table<TargetFields>,
 }
@@ -154,6 +155,7 @@ struct BotFields {
     bucket: Option<Text>,
     builder: Option<Text>,
     dimensions: Option<List<Table<Dimension>>>,
+    extra_test_args: Option<List<Text>>,
     local: Option<bool>,
     machines: Option<List<Text>>,
     repository: Option<Text>,
@@ -269,6 +271,7 @@ impl BotFields {
             ("bucket", self.bucket.is_some()),
             ("builder", self.builder.is_some()),
             ("dimensions", self.dimensions.is_some()),
+            ("extra_test_args", self.extra_test_args.is_some()),
             ("local", self.local.is_some()),
             ("machines", self.machines.is_some()),
             ("repository", self.repository.is_some()),
@@ -315,7 +318,9 @@ impl BotFields {
                     &repository,
                 )
                 else {
-                    let missing = named(false).filter(|field| !KINDS.contains(field));
+                    let is_needed =
+                        |field: &&str| !KINDS.contains(field) && *field != "extra_test_args";
+                    let missing = named(false).filter(is_needed);
                     return Err(ConfigProblem::Missing(missing.collect()));
                 };
                 Workers::Swarming(Swarming {
@@ -324,6 +329,7 @@ impl BotFields {
                     builder,
                     swarming_server,
                     dimensions: dimensions.into_iter().map(|Table(it)| it).collect(),
+                    extra_test_args: texts(self.extra_test_args),
                 })
             }
         };
@@ -400,6 +406,8 @@ impl<'a> BotFileReader<'a> {
         }
         let names = self.refer_all("out_of_resources", content.out_of_resources, set);
         self.bots.out_of_resources.extend(names);
+        let names = self.refer_all("no_culprit_finder", content.no_culprit_finder, set);
+        self.bots.no_culprit_finder.extend(names);
         let Table(targets) = content.targets;
         for (name, Filled(target)) in targets.benchmarks {
             if self.define("targets.benchmarks", &name).is_some() {

@@ -55,7 +55,7 @@
 //! that is not an alias. Bots are external or, in a file with `set = "internal"`,
 //! internal: no name is in both sets, and external bots refer to external ones
 //! only, so that [`Bots::external`] stands alone. Names in `out_of_resources`
-//! are bots that take no jobs for now.
+//! are bots that take no jobs for now, and those in `no_culprit_finder` take no culprit finders.
 //!
 //! A benchmark that requests may name has a `command`, which runs it, and the other settings of a
 //! build and a run: see [`Invocation`]. Of several stories one is chosen by `{story}` in an
@@ -104,6 +104,7 @@ static BUILTIN: LazyLock<Bots> = LazyLock::new(|| {
 pub struct Bots {
     bots: BTreeMap<String, Entry>,
     out_of_resources: BTreeSet<String>,
+    no_culprit_finder: BTreeSet<String>,
     benchmarks: BTreeMap<String, Benchmark>,
     targets: Targets,
 }
@@ -138,9 +139,12 @@ impl Bots {
             .bots
             .retain(|_, entry| entry.set == BotSet::External);
         let known = &external.bots;
-        external
-            .out_of_resources
-            .retain(|name| known.contains_key(name));
+        for names in [
+            &mut external.out_of_resources,
+            &mut external.no_culprit_finder,
+        ] {
+            names.retain(|name| known.contains_key(name));
+        }
         external.benchmarks.retain(|_, benchmark| {
             benchmark.bots.retain(|name| known.contains_key(name));
             !benchmark.bots.is_empty()
@@ -170,13 +174,14 @@ impl Bots {
         else {
             return Err(self.unknown(configured_as));
         };
+        let is_in =
+            |names: &BTreeSet<String>| [name, configured_as].iter().any(|it| names.contains(*it));
         Ok(Bot {
             name,
             configured_as,
             set: entry.set,
-            out_of_resources: [name, configured_as]
-                .iter()
-                .any(|name| self.out_of_resources.contains(*name)),
+            out_of_resources: is_in(&self.out_of_resources),
+            no_culprit_finder: is_in(&self.no_culprit_finder),
             repository: repository.as_deref(),
             workers,
         })

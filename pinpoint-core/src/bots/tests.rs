@@ -55,8 +55,30 @@ fn the_builtin_files_follow_the_rules() {
         bots.get("win-10-perf").unwrap().workers,
         "{alias:?}"
     );
-    assert!(bots.get("mac-m1-pro-perf").unwrap().out_of_resources);
-    assert!(!linux.out_of_resources);
+    assert!(!linux.out_of_resources && !linux.no_culprit_finder);
+}
+
+#[test]
+fn bots_with_few_machines_and_arguments_of_their_own_are_as_published() {
+    let bots = Bots::builtin();
+    assert!(
+        bots.get("android-pixel-fold-perf")
+            .unwrap()
+            .out_of_resources
+    );
+    let mac = bots.get("mac-m1-pro-perf").unwrap();
+    assert!(mac.no_culprit_finder && !mac.out_of_resources);
+    let arguments = |bot: &str| match bots.get(bot).unwrap().workers {
+        Workers::Swarming(swarming) => swarming.extra_test_args.clone(),
+        other => panic!("{other:?}"),
+    };
+    let own = ["--extra-browser-args=--disable-gpu-shader-disk-cache"];
+    assert_eq!(arguments("linux-perf-cq"), own);
+    assert!(arguments("linux-perf").is_empty());
+    for benchmark in bots.benchmarks().values() {
+        assert!(benchmark.bots.contains(&"linux-perf-pgo".to_owned()));
+        assert!(!benchmark.bots.contains(&"linux-perf".to_owned()));
+    }
 }
 
 #[test]

@@ -21,6 +21,8 @@ class Swarming(NamedTuple):
         The browser for the benchmark; the Buildbucket bucket and builder; a URL.
     dimensions : tuple of (str, str)
         The required properties of a machine.
+    extra_test_args : tuple of str
+        Arguments of all its runs, before those of a job.
     """
 
     browser: str
@@ -28,6 +30,7 @@ class Swarming(NamedTuple):
     builder: str
     swarming_server: str
     dimensions: tuple[tuple[str, str], ...]
+    extra_test_args: tuple[str, ...] = ()
 
 
 class Bot(NamedTuple):
@@ -45,6 +48,8 @@ class Bot(NamedTuple):
         The repository to build; None where each job names its own.
     workers : str, tuple of str, or Swarming
         ``"local"`` (this machine), the names of a pool's machines, or Swarming.
+    no_culprit_finder : bool
+        It takes no culprit finders for now.
     """
 
     name: str
@@ -53,6 +58,7 @@ class Bot(NamedTuple):
     out_of_resources: bool
     repository: str | None
     workers: Literal["local"] | tuple[str, ...] | Swarming
+    no_culprit_finder: bool = False
 
     @classmethod
     def _of(cls, document: dict[str, Any]) -> Bot:
@@ -63,6 +69,7 @@ class Bot(NamedTuple):
         elif isinstance(told, dict):
             swarming = dict(told["swarming"])
             swarming["dimensions"] = tuple((it["key"], it["value"]) for it in swarming["dimensions"])
+            swarming["extra_test_args"] = tuple(swarming.get("extra_test_args", ()))
             workers = Swarming(**swarming)
         return cls(**{**document, "workers": workers})
 

@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 use crate::clock::timestamp;
 use crate::prpc::{INVALID_ARGUMENT, Refusal, UNIMPLEMENTED, not_found, read};
 use crate::services::{FakeLuci, State};
+use crate::world::MAIN;
 
 /// A request with the same id is the same one for this time.
 const SAME_REQUEST: u64 = 60_000;
@@ -30,6 +31,7 @@ pub struct Build {
     request_id: String,
     properties: Map<String, Value>,
     changes: Vec<Value>,
+    commit: Value,
     /// The digests of what it made.
     pub(crate) target: Option<String>,
     /// Somebody asked for its end.
@@ -61,12 +63,23 @@ struct Tag {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-#[expect(dead_code, reason = "fields must be there, whatever they say")]
 struct GitilesCommit {
     host: String,
     project: String,
     id: String,
     r#ref: String,
+}
+
+impl GitilesCommit {
+    fn json(&self) -> Value {
+        let Self {
+            host,
+            project,
+            id,
+            r#ref,
+        } = self;
+        json!({"host": host, "project": project, "id": id, "ref": r#ref})
+    }
 }
 
 #[derive(Deserialize)]
@@ -112,7 +125,10 @@ struct Mask {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Predicate {
     builder: BuilderId,
+    #[serde(default)]
     tags: Vec<Tag>,
+    #[serde(default)]
+    status: Option<String>,
     #[serde(default)]
     gerrit_changes: Vec<GerritChange>,
 }
@@ -135,6 +151,12 @@ struct Get {
 }
 
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct GetStatus {
+    id: String,
+}
+
+#[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Cancel {
     id: String,
@@ -143,19 +165,83 @@ struct Cancel {
 }
 
 /// The fields that may be asked for.
-const FIELDS: [&str; 9] = [
+const FIELDS: [&str; 10] = [
     "id",
     "number",
     "status",
     "createTime",
     "endTime",
     "input.gerritChanges",
+    "input.gitilesCommit",
     "input.properties",
     "output.properties",
     "summaryMarkdown",
 ];
 
+/// The targets of builders of Android: a suite for each browser.
+const ANDROID_TARGETS: &[&str] = &[
+    "performance_test_suite_android_trichrome_chrome_google_64_32_bundle",
+    "performance_test_suite_android_trichrome_chrome_google_bundle",
+    "performance_webview_test_suite",
+];
+
+/// The targets of a builder's builds. Programs of GoogleTest are in the suites.
+fn targets(builder: &str) -> &'static [&'static str] {
+    match builder.to_lowercase().contains("android") {
+        true => ANDROID_TARGETS,
+        false => &["performance_test_suite"],
+    }
+}
+
+impl FakeLuci {
+    /// A commit of the main repository that a builder of the continuous build has made.
+    pub fn made_by_waterfall(&self, builder: &str, revision: &str) {
+        let now = self.now();
+        let level = self.level(revision, &BTreeMap::new(), false);
+        let mut state = self.state();
+        let id = 8_700_000_000_000_000_000 - state.builds.len() as i64;
+        let target = level.map(|level| {
+            let words = json!({"level": level, "build": id.to_string(), "android": false});
+            state.store(words.to_string().into_bytes())
+        });
+        let (host, project) = MAIN
+            .trim_start_matches("https://")
+            .split_once('/')
+            .unwrap_or(("", MAIN));
+        state.builds.push(Build {
+            id,
+            builder: format!("chrome/ci/{builder}"),
+            tags: BTreeSet::from([(
+                "buildset".into(),
+                format!("commit/gitiles/{host}/{project}/+/{revision}"),
+            )]),
+            status: if target.is_some() {
+                "SUCCESS"
+            } else {
+                "FAILURE"
+            },
+            created: now,
+            starts: now,
+            ends: now,
+            request_id: String::new(),
+            properties: Map::new(),
+            changes: Vec::new(),
+            commit: json!({
+                "host": host, "project": project, "id": revision, "ref": "refs/heads/main",
+            }),
+            target,
+            canceled_by_request: false,
+            is_gone: false,
+        });
+    }
+}
+
 impl Build {
+    /// The digest of what it made, `HASH/SIZE`.
+    pub fn digest(&self) -> Option<&str> {
+        self.target.as_deref()
+    }
+
     fn status(&self, now: u64) -> &'static str {
         match () {
             () if now >= self.ends => self.status,
@@ -181,7 +267,11 @@ impl Build {
             "status": status,
             "createTime": timestamp(self.created),
             "tags": tags.collect::<Vec<_>>(),
-            "input": {"properties": self.properties, "gerritChanges": self.changes},
+            "input": {
+                "properties": self.properties,
+                "gerritChanges": self.changes,
+                "gitilesCommit": self.commit,
+            },
         });
         if !self.is_live(now) {
             build["endTime"] = json!(timestamp(self.ends));
@@ -193,7 +283,11 @@ impl Build {
                 false => "with",
             };
             let name = format!("swarm_hashes_refs/heads/main(at){{#1}}_{patched}_patch");
-            build["output"] = json!({"properties": {name: {"performance_test_suite": digest}}});
+            let targets = targets(&self.builder).iter();
+            let targets: Map<String, Value> = targets
+                .map(|it| ((*it).to_owned(), json!(digest)))
+                .collect();
+            build["output"] = json!({"properties": {name: targets}});
         }
         build
     }
@@ -214,6 +308,7 @@ impl FakeLuci {
     pub(crate) fn builds(&self, method: &str, body: &Bytes) -> Result<Value, Refusal> {
         let now = self.now();
         let mut state = self.state();
+        *state.calls.entry(method.to_owned()).or_default() += 1;
         match method {
             "ScheduleBuild" => {
                 let request = read(body)?;
@@ -224,6 +319,11 @@ impl FakeLuci {
                 let Get { id, mask } = read(body)?;
                 mask.check()?;
                 Ok(state.build(&id)?.json(now))
+            }
+            "GetBuildStatus" => {
+                let GetStatus { id } = read(body)?;
+                let status = state.build(&id)?.status(now);
+                Ok(json!({"id": id, "status": status}))
             }
             "CancelBuild" => {
                 let Cancel { id, .. } = read(body)?;
@@ -269,7 +369,8 @@ impl FakeLuci {
         let id = 8_700_000_000_000_000_000 - state.builds.len() as i64;
         let target = level.map(|level| {
             // What makes the digest of two builds differ.
-            let words = json!({"level": level, "build": id.to_string()});
+            let is_android = targets(&request.builder.builder) == ANDROID_TARGETS;
+            let words = json!({"level": level, "build": id.to_string(), "android": is_android});
             state.store(words.to_string().into_bytes())
         });
         let build = Build {
@@ -295,6 +396,7 @@ impl FakeLuci {
                 .iter()
                 .map(GerritChange::json)
                 .collect(),
+            commit: request.gitiles_commit.json(),
             target,
             canceled_by_request: false,
             is_gone: false,
@@ -324,6 +426,11 @@ fn search(state: &State, search: &Search, now: u64) -> Result<Value, Refusal> {
         let has = |tag: &Tag| build.tags.contains(&(tag.key.clone(), tag.value.clone()));
         build.builder == search.predicate.builder.name()
             && tags.iter().all(has)
+            && search
+                .predicate
+                .status
+                .as_ref()
+                .is_none_or(|it| it == build.status(now))
             && changes.iter().all(|change| build.changes.contains(change))
     };
     let start: usize = match &*search.page_token {

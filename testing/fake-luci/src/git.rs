@@ -144,9 +144,14 @@ impl Repository {
         std::iter::successors(self.commits.get(hash), next).collect()
     }
 
-    /// As `git log` shows them, newest first.
+    /// As JGit's log shows them, newest first: with first parents alone, it follows those of both
+    /// ends, so that what the lower one merged is not left out.
     pub fn log(&self, without: Option<&str>, of: &str, first_parent: bool) -> Vec<&Commit> {
-        let without = without.map(|hash| self.reached(hash)).unwrap_or_default();
+        let without: HashSet<&str> = match without {
+            Some(hash) if first_parent => self.line(hash).iter().map(|it| &*it.hash).collect(),
+            Some(hash) => self.reached(hash),
+            None => HashSet::new(),
+        };
         let is_left = |commit: &&Commit| !without.contains(&*commit.hash);
         if first_parent {
             return self.line(of).into_iter().take_while(is_left).collect();

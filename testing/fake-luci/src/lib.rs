@@ -12,6 +12,7 @@ mod clock;
 mod crrev;
 mod faults;
 mod folder;
+mod gerrit;
 pub mod git;
 mod gitiles;
 mod issue_tracker;

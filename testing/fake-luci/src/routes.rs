@@ -12,17 +12,19 @@ use axum::routing::{get, post};
 
 use crate::faults::Faults;
 use crate::services::FakeLuci;
-use crate::{bigquery, cas, crrev, gitiles, issue_tracker, prpc};
+use crate::{bigquery, cas, crrev, gerrit, gitiles, issue_tracker, prpc};
 
 /// The body of a request, at most.
 const MOST_BYTES: usize = 8 << 20;
 
 impl FakeLuci {
-    /// The answers to requests. Gitiles is at `/gitiles/HOST`; the others are at the root. The
+    /// The answers to requests. Gitiles is at `/gitiles/HOST`, Gerrit at `/gerrit/HOST`; the others are at the root. The
     /// store of files speaks gRPC; it has no trouble.
     pub fn routes(&self) -> Router {
         Router::new()
             .route("/gitiles/{host}/{*path}", get(gitiles::answer))
+            .route("/gerrit/{host}/changes/{change}", get(gerrit::change))
+            .route("/gerrit/{host}/a/changes/{change}", get(gerrit::change))
             .route("/_ah/api/crrev/v1/redirect/{asked}", get(crrev::redirect))
             .route("/prpc/{service}/{method}", post(method))
             .route("/v1/issues/{issue}", post(issue_tracker::modify))

@@ -7,6 +7,7 @@ use crate::bigquery;
 use crate::buildbucket::Build;
 use crate::clock::Clock;
 use crate::faults::{Faults, Random};
+use crate::gerrit::Change;
 use crate::git::Repository;
 use crate::issue_tracker::Issue;
 use crate::swarming::{Bot, Task};
@@ -34,6 +35,7 @@ pub(crate) struct State {
     pub(crate) expires: HashMap<String, u64>,
     pub(crate) requests: u64,
     pub(crate) issues: BTreeMap<u64, Issue>,
+    pub(crate) changes: BTreeMap<u64, Change>,
     /// By project, dataset and name.
     pub(crate) tables: BTreeMap<String, bigquery::Table>,
     /// The number of requests that a new table is hidden from.
@@ -44,6 +46,10 @@ pub(crate) struct State {
     pub(crate) traces_cut: usize,
     /// Rows are taken, and in no table.
     pub(crate) loses_rows: bool,
+    /// Tasks that name a bot are refused, as when all of them died a moment ago.
+    pub(crate) refuses_ids: bool,
+    /// The calls of the methods of Buildbucket and Swarming.
+    pub(crate) calls: BTreeMap<String, u64>,
 }
 
 impl FakeLuci {
@@ -73,11 +79,14 @@ impl FakeLuci {
             expires: HashMap::new(),
             requests: 0,
             issues: BTreeMap::new(),
+            changes: BTreeMap::new(),
             tables: BTreeMap::new(),
             unseen_for: 0,
             traces_lost: false,
             traces_cut: 0,
             loses_rows: false,
+            refuses_ids: false,
+            calls: BTreeMap::new(),
         };
         Self(Arc::new(Inner {
             repositories: repositories.map(|(url, it)| (url.to_owned(), it)).collect(),
@@ -159,6 +168,16 @@ impl FakeLuci {
     /// The requests that arrived.
     pub fn requests(&self) -> u64 {
         self.state().requests
+    }
+
+    /// The calls of a method so far, such as `GetBuild` or `Bots/ListBots`.
+    pub fn calls(&self, method: &str) -> u64 {
+        self.state().calls.get(method).copied().unwrap_or_default()
+    }
+
+    /// Refuses tasks that name a bot, or takes them again.
+    pub fn refuse_bot_ids(&self, refuse: bool) {
+        self.state().refuses_ids = refuse;
     }
 
     /// Lets trouble begin or end.

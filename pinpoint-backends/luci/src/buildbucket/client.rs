@@ -1,5 +1,7 @@
 //! The calls to Buildbucket.
 
+use serde_json::{Value, json};
+
 use super::messages::{
     Build, BuilderId, CancelBuildRequest, FoundBuilds, GetBuildRequest, Mask, ScheduleBuildRequest,
     SearchBuilds,
@@ -69,6 +71,16 @@ impl Buildbucket {
         Ok(found)
     }
 
+    /// The newest builds that a search finds, newest first: one page.
+    ///
+    /// # Errors
+    ///
+    /// When Buildbucket cannot be asked, or refuses.
+    pub async fn search_page(&self, request: &SearchBuilds) -> Result<Vec<Build>, ServiceError> {
+        let page: FoundBuilds = self.0.call("SearchBuilds", request).await?;
+        Ok(page.builds)
+    }
+
     /// The builds that an action has asked for, newest first.
     ///
     /// # Errors
@@ -113,6 +125,24 @@ impl Buildbucket {
         self.0.rendered("GetBuild", &get_request(id))
     }
 
+    /// The status of a build, and nothing else of it.
+    ///
+    /// # Errors
+    ///
+    /// When it does not exist, or Buildbucket cannot be asked.
+    pub async fn status(&self, id: i64) -> Result<Build, ServiceError> {
+        self.0.call("GetBuildStatus", &status_request(id)).await
+    }
+
+    /// The question for the status of a build, as text for `--dry-run`.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be written.
+    pub fn rendered_status(&self, id: i64) -> Result<String, ServiceError> {
+        self.0.rendered("GetBuildStatus", &status_request(id))
+    }
+
     /// Asks to end a build. One that has ended stays as it is.
     ///
     /// # Errors
@@ -125,6 +155,10 @@ impl Buildbucket {
         };
         self.0.call("CancelBuild", &request).await
     }
+}
+
+fn status_request(id: i64) -> Value {
+    json!({"id": id.to_string()})
 }
 
 fn get_request(id: i64) -> GetBuildRequest {

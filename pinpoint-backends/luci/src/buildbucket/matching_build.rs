@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::messages::{Build, BuildStatus};
 use super::plan::BuildPlan;
+use crate::gitiles::{RepositoryUrl, is_full_hash};
 use crate::google::unix_milliseconds;
 
 /// A build that takes longer is trouble with its builder, and not waited for. It says nothing about
@@ -25,6 +26,29 @@ pub fn build_of<'a>(
     now: u64,
 ) -> Option<&'a Build> {
     builds.iter().find(|build| fits(plan, target, build, now))
+}
+
+/// The commit of the first of these builds, newest first, that can be used: it is of the repository,
+/// plain, holds the target, and CAS has its files. `now` is milliseconds since 1970.
+pub fn newest_commit(
+    repository: &RepositoryUrl,
+    target: &str,
+    builds: &[Build],
+    now: u64,
+) -> Option<String> {
+    let usable = builds.iter().filter(|build| {
+        build.status == BuildStatus::Success
+            && is_within(&build.end_time, KEPT, now)
+            && build.input.gerrit_changes.is_empty()
+            && overrides(build).is_empty()
+            && targets(build).contains_key(target)
+    });
+    let commit = |build: &Build| {
+        let commit = build.input.gitiles_commit.as_ref()?;
+        let is_of = commit.host == repository.host && commit.project == repository.project;
+        (is_of && is_full_hash(&commit.id)).then(|| commit.id.clone())
+    };
+    usable.filter_map(commit).next()
 }
 
 fn fits(plan: &BuildPlan, target: &str, build: &Build, now: u64) -> bool {
@@ -177,6 +201,42 @@ mod tests {
             build_of(&plan(None), "other", &[build(made("SUCCESS", recent))], NOW),
             None
         );
+    }
+
+    #[test]
+    fn the_newest_commit_that_can_be_used_is_found() {
+        let repository = "https://chromium.googlesource.com/chromium/src";
+        let repository = repository.parse().unwrap();
+        let recent = "2023-11-01T00:00:00Z";
+        let of = |hash: &str, project: &str, change: &dyn Fn(&mut Value)| {
+            let mut build = made("SUCCESS", recent);
+            build["input"] = json!({"gitilesCommit": {
+                "host": "chromium.googlesource.com",
+                "project": project,
+                "id": hash.repeat(40),
+                "ref": "refs/heads/main",
+            }});
+            change(&mut build);
+            self::build(build)
+        };
+        let src = "chromium/src";
+        let builds = [
+            of("1", "v8/v8", &|_| {}),
+            of("2", src, &|build| build["status"] = json!("STARTED")),
+            of("3", src, &|build| {
+                build["endTime"] = json!("2023-10-01T00:00:00Z")
+            }),
+            of("4", src, &|build| build["output"] = json!({})),
+            of("5", src, &|build| {
+                build["input"]["gerritChanges"] =
+                    json!([{"host": "h", "project": "p", "change": "1", "patchset": "1"}]);
+            }),
+            of("6", src, &|_| {}),
+            of("7", src, &|_| {}),
+        ];
+        let newest = |builds| newest_commit(&repository, "suite", builds, NOW);
+        assert_eq!(newest(&builds), Some("6".repeat(40)));
+        assert_eq!(newest(&builds[..5]), None);
     }
 
     #[test]

@@ -56,12 +56,16 @@ impl Tag {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GitilesCommit {
     /// Such as `chromium.googlesource.com`.
+    #[serde(default)]
     pub host: String,
     /// Such as `chromium/src`.
+    #[serde(default)]
     pub project: String,
     /// The full hash.
+    #[serde(default)]
     pub id: String,
     /// The branch, by its whole name.
+    #[serde(default)]
     pub r#ref: String,
 }
 
@@ -123,7 +127,11 @@ pub struct Predicate {
     /// The builder.
     pub builder: BuilderId,
     /// With at least these tags.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<Tag>,
+    /// In this state; in any when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<BuildStatus>,
     /// With at least these changes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gerrit_changes: Vec<GerritChange>,
@@ -138,8 +146,8 @@ pub struct Mask {
 
 impl Default for Mask {
     fn default() -> Self {
-        let fields = "id,number,status,createTime,endTime,input.gerritChanges,input.properties,\
-                      output.properties,summaryMarkdown,tags";
+        let fields = "id,number,status,createTime,endTime,input.gerritChanges,\
+                      input.gitilesCommit,input.properties,output.properties,summaryMarkdown,tags";
         Self {
             fields: fields.into(),
         }
@@ -228,6 +236,9 @@ pub struct Build {
 pub struct Input {
     /// Those of the request, and the builder's own.
     pub properties: Map<String, Value>,
+    /// The commit that was to be checked out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gitiles_commit: Option<GitilesCommit>,
     /// The patch.
     pub gerrit_changes: Vec<GerritChange>,
 }

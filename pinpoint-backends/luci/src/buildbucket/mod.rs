@@ -15,10 +15,10 @@ mod messages;
 mod plan;
 
 pub use client::{ADDRESS, Buildbucket};
-pub use matching_build::{KEPT, MAX_BUILD_TIME, build_of, targets};
+pub use matching_build::{KEPT, MAX_BUILD_TIME, build_of, newest_commit, targets};
 pub use messages::{
     Build, BuildStatus, BuilderId, CancelBuildRequest, GerritChange, GitilesCommit,
     ScheduleBuildRequest, SearchBuilds, Tag,
 };
-pub(crate) use plan::KEY_TAG;
 pub use plan::{BuildPlan, PlanError};
+pub(crate) use plan::{KEY_TAG, search_newest, waterfall_of};

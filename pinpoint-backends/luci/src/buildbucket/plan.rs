@@ -6,8 +6,8 @@ use pinpoint_core::{CombinedCommit, Patch};
 use serde_json::{Map, Value, json};
 
 use super::messages::{
-    BuilderId, GerritChange, GitilesCommit, Mask, Predicate, ScheduleBuildRequest, SearchBuilds,
-    Tag,
+    BuildStatus, BuilderId, GerritChange, GitilesCommit, Mask, Predicate, ScheduleBuildRequest,
+    SearchBuilds, Tag,
 };
 use crate::gitiles::RepositoryUrl;
 
@@ -150,6 +150,7 @@ impl BuildPlan {
         let predicate = Predicate {
             builder: builder.clone(),
             tags: vec![self.buildset()],
+            status: None,
             gerrit_changes: self.changes.clone(),
         };
         search(predicate)
@@ -163,12 +164,7 @@ impl BuildPlan {
         waterfall_builders: &BTreeMap<String, String>,
     ) -> Option<BuilderId> {
         let plain = self.overrides.is_empty() && self.changes.is_empty();
-        let name = waterfall_builders.get(&builder.builder).filter(|_| plain)?;
-        Some(BuilderId {
-            project: builder.project.clone(),
-            bucket: "ci".into(),
-            builder: name.clone(),
-        })
+        waterfall_of(builder, waterfall_builders).filter(|_| plain)
     }
 }
 
@@ -177,7 +173,31 @@ pub(super) fn search_by_key(builder: &BuilderId, key: &str) -> SearchBuilds {
     search(Predicate {
         builder: builder.clone(),
         tags: vec![Tag::new(KEY_TAG, key)],
+        status: None,
         gerrit_changes: Vec::new(),
+    })
+}
+
+/// The search for the newest builds of a builder that succeeded.
+pub(crate) fn search_newest(builder: &BuilderId) -> SearchBuilds {
+    search(Predicate {
+        builder: builder.clone(),
+        tags: Vec::new(),
+        status: Some(BuildStatus::Success),
+        gerrit_changes: Vec::new(),
+    })
+}
+
+/// The builder of the continuous build that makes the same as a builder of try jobs, if it exists.
+pub(crate) fn waterfall_of(
+    builder: &BuilderId,
+    waterfall_builders: &BTreeMap<String, String>,
+) -> Option<BuilderId> {
+    let name = waterfall_builders.get(&builder.builder)?;
+    Some(BuilderId {
+        project: builder.project.clone(),
+        bucket: "ci".into(),
+        builder: name.clone(),
     })
 }
 

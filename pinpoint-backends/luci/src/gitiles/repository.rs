@@ -146,7 +146,7 @@ impl Repository {
             return Ok(Some(known.clone()));
         }
         let range = self
-            .kept(&["range", lower, higher], self.log(lower, higher))
+            .kept(&["line", lower, higher], self.log(lower, higher))
             .await?;
         let Some(range) = range.map(Arc::new) else {
             return Ok(None);
@@ -178,7 +178,37 @@ impl Repository {
             }
         }
         hashes.reverse();
-        Ok(Some(hashes))
+        self.without_history_of(lower, hashes).await.map(Some)
+    }
+
+    /// The commits of a line, oldest first, that are not part of the history of `lower`. Gitiles
+    /// follows only the first parents of both ends, so what `lower` merged is in its answer.
+    async fn without_history_of(
+        &self,
+        lower: &str,
+        mut line: Vec<String>,
+    ) -> Result<Vec<String>, ServiceError> {
+        let follows_lower = match line.first() {
+            Some(oldest) => {
+                let oldest = locked(&self.commits).get(oldest).cloned();
+                oldest.is_some_and(|it| it.parents.first().is_some_and(|it| it == lower))
+            }
+            None => true,
+        };
+        if follows_lower {
+            return Ok(line);
+        }
+        // The history of `lower` holds the first commits of the line, up to one.
+        let (mut from, mut to) = (0, line.len());
+        while from < to {
+            let middle = (from + to) / 2;
+            let Some(hash) = line.get(middle) else { break };
+            match self.is_ancestor(hash, lower).await? {
+                Some(true) => from = middle + 1,
+                _ => to = middle,
+            }
+        }
+        Ok(line.split_off(from))
     }
 
     /// The first request of a range, as text for `--dry-run`.

@@ -5,16 +5,21 @@ use std::sync::{Arc, Mutex as SyncMutex, PoisonError};
 
 use pinpoint_core::SplitMix64;
 use pinpoint_core::bots::Swarming as Machines;
-use tokio::sync::{Mutex, OnceCell};
+use tokio::sync::Mutex;
+use tokio::time::{Duration, Instant};
 
 use super::error::LuciError;
 use crate::swarming::Swarming;
 
+/// The time after which the usable bots are asked for again: a job takes hours, and bots come and
+/// go.
+const KNOWN_FOR: Duration = Duration::from_secs(600);
+
 /// The usable bots.
 #[derive(Default)]
 pub(super) struct Bots {
-    /// Asked for once, in an order specific to the job.
-    order: OnceCell<Vec<String>>,
+    /// The last answer, in an order specific to the job, with its time.
+    order: Mutex<Option<(Instant, Vec<String>)>>,
     /// Held while the two tasks of a pair are requested, by bot.
     pairing: SyncMutex<HashMap<String, Arc<Mutex<()>>>>,
 }
@@ -39,20 +44,24 @@ impl Bots {
         if let (Some(named), 0) = (named, attempt) {
             return Ok(named.into());
         }
-        let bots = self.order.get_or_try_init(|| async {
+        let mut order = self.order.lock().await;
+        let is_old = |(asked, _): &(Instant, _)| asked.elapsed() > KNOWN_FOR;
+        if order.as_ref().is_none_or(is_old) {
             let mut bots: Vec<String> = { swarming.free_bots(&machines.dimensions).await? }
                 .into_iter()
                 .map(|bot| bot.bot_id)
                 .collect();
-            if bots.is_empty() {
-                return Err(LuciError::NoBots(machines.builder.clone()));
-            }
             shuffle(&mut bots, seed);
-            Ok(bots)
-        });
-        let bots = bots.await?;
+            *order = Some((Instant::now(), bots));
+        }
+        let bots = order.as_ref().map_or(&[][..], |(_, bots)| bots);
         let bot = choose(bots, named, index as usize, attempt);
         bot.ok_or_else(|| LuciError::NoBots(machines.builder.clone()))
+    }
+
+    /// Has the bots asked for again: Swarming refused one of them.
+    pub(super) async fn forget(&self) {
+        *self.order.lock().await = None;
     }
 }
 

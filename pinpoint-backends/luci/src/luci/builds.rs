@@ -9,12 +9,14 @@ use tokio::time::sleep;
 
 use super::error::LuciError;
 use super::executor::LuciExecutor;
+use super::given::build_given;
 use super::handle::Handle;
 use super::once::Tries;
 use crate::buildbucket::{
     Build, BuildPlan, BuildStatus, BuilderId, KEY_TAG, MAX_BUILD_TIME, Tag, build_of, targets,
+    waterfall_of,
 };
-use crate::google::unix_milliseconds;
+use crate::google::{ServiceError, unix_milliseconds};
 use crate::swarming::{CasReference, uuid};
 
 /// Builders of the continuous build, by the builders of the try jobs.
@@ -27,6 +29,11 @@ static WATERFALL: LazyLock<Waterfall> = LazyLock::new(|| {
     serde_json::from_str(include_str!("../buildbucket/waterfall.json"))
         .expect("the table is readable, as a test makes sure")
 });
+
+/// The builder of the continuous build that makes the same as this one, if it exists.
+pub(super) fn waterfall(builder: &BuilderId) -> Option<BuilderId> {
+    waterfall_of(builder, &WATERFALL.builders)
+}
 
 impl LuciExecutor {
     /// Finds a build of a commit, or requests one.
@@ -61,6 +68,9 @@ impl LuciExecutor {
         key: &str,
         missing: &[String],
     ) -> Result<Handle, LuciError> {
+        if let Some(build) = build_given(commit) {
+            return Err(LuciError::GivenBuildGone(build.to_string()));
+        }
         let plan = BuildPlan::new(commit)?;
         let builder = self.config.builder()?;
         // Others would request the same at the same time.
@@ -140,17 +150,18 @@ impl LuciExecutor {
         key: &str,
         heartbeat: &Heartbeat,
     ) -> Result<Build, LuciError> {
-        let mut first = None;
+        let mut first: Option<(u64, bool)> = None;
         loop {
-            match self.services.buildbucket.get(id).await {
+            match self.looked_at(id, first.is_none()).await {
                 Ok(build) if build.status.is_final() => return self.judged(build),
                 Ok(build) => {
                     heartbeat.beat();
                     let now = self.clock.now();
                     let created = build.create_time.as_deref().and_then(unix_milliseconds);
-                    let since = *first.get_or_insert(created.unwrap_or(now));
+                    let is_ours = build.tags.contains(&Tag::new(KEY_TAG, key));
+                    let (since, is_ours) = *first.get_or_insert((created.unwrap_or(now), is_ours));
                     if now.saturating_sub(since) > MAX_BUILD_TIME.as_millis() as u64 {
-                        if build.tags.contains(&Tag::new(KEY_TAG, key)) {
+                        if is_ours {
                             self.cancel_build(id).await?;
                         }
                         return Err(LuciError::BuildTooLong(id));
@@ -164,6 +175,20 @@ impl LuciExecutor {
                 Err(error) => return Err(error.into()),
             }
             sleep(self.config.settings.intervals.builds()).await;
+        }
+    }
+
+    /// A build: all of it at the first look and at its end, and between its status alone, which
+    /// costs Buildbucket less.
+    async fn looked_at(&self, id: i64, is_first: bool) -> Result<Build, ServiceError> {
+        let buildbucket = &self.services.buildbucket;
+        let build = match is_first {
+            true => return buildbucket.get(id).await,
+            false => buildbucket.status(id).await?,
+        };
+        match build.status.is_final() {
+            true => buildbucket.get(id).await,
+            false => Ok(build),
         }
     }
 
@@ -226,7 +251,7 @@ impl LuciExecutor {
             .await?;
         while !build.status.is_final() {
             sleep(self.config.settings.intervals.builds()).await;
-            build = buildbucket.get(id).await?;
+            build = buildbucket.status(id).await?;
         }
         Ok(())
     }

@@ -146,7 +146,7 @@ impl LuciConfig {
             story: story.as_deref(),
             story_tags: story_tags.as_deref(),
             profiling: tracing.as_ref().map_or(&[], |tracing| &tracing.arguments),
-            arguments: &[arguments, more].concat(),
+            arguments: &[&self.machines.extra_test_args, arguments, more].concat(),
             revision,
         };
         Ok(run.command()?)

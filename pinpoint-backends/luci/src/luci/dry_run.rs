@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::error::LuciError;
 use super::executor::LuciExecutor;
+use super::given::build_given;
 use crate::buildbucket::BuildPlan;
 use crate::swarming::{CasReference, Digest, TaskPlan, uuid};
 
@@ -38,17 +39,16 @@ impl LuciExecutor {
         [build_key, run_key]: &[String; 2],
     ) -> Result<Vec<String>, LuciError> {
         let commit = &variant.commit;
-        let (plan, builder) = (BuildPlan::new(commit)?, self.config.builder()?);
-        let id = uuid(&["build", build_key, "0"]);
+        let given = build_given(commit);
         let (buildbucket, swarming) = (&self.services.buildbucket, &self.services.swarming);
         let dimensions = &self.config.machines.dimensions;
-        let build = CasReference {
+        let build = given.clone().unwrap_or_else(|| CasReference {
             cas_instance: self.config.settings.cas_instance.clone(),
             digest: Digest {
                 hash: "0".repeat(64),
                 size_bytes: 0,
             },
-        };
+        });
         let task = TaskPlan {
             job,
             key: run_key,
@@ -60,13 +60,21 @@ impl LuciExecutor {
             dimensions,
             bot: Some(A_BOT),
         };
-        let mut requests = vec![buildbucket.rendered_asked_for(&builder, build_key)?];
-        for builder in self.builders_of(&plan, &builder) {
-            requests.push(buildbucket.rendered_search(&plan.search(&builder))?);
+        let mut requests = Vec::new();
+        if given.is_none() {
+            let (plan, builder) = (BuildPlan::new(commit)?, self.config.builder()?);
+            let id = uuid(&["build", build_key, "0"]);
+            requests.push(buildbucket.rendered_asked_for(&builder, build_key)?);
+            for builder in self.builders_of(&plan, &builder) {
+                requests.push(buildbucket.rendered_search(&plan.search(&builder))?);
+            }
+            requests.extend([
+                buildbucket.rendered(&plan.schedule(&builder, job, build_key, &id))?,
+                buildbucket.rendered_get(A_BUILD)?,
+                buildbucket.rendered_status(A_BUILD)?,
+            ]);
         }
         requests.extend([
-            buildbucket.rendered(&plan.schedule(&builder, job, build_key, &id))?,
-            buildbucket.rendered_get(A_BUILD)?,
             swarming.rendered_tagged(&self.tags_of(run_key))?,
             swarming.rendered_bots(dimensions)?,
             swarming.rendered(&task.request(&self.config.settings.tasks))?,

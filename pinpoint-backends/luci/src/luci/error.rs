@@ -49,6 +49,14 @@ pub enum LuciError {
         /// The target.
         target: String,
     },
+    /// A build that the job was given is not in CAS any more.
+    #[error("CAS no longer has the files of the build {0}; give a newer build, or the commit")]
+    GivenBuildGone(String),
+    /// No build of the builder can be used.
+    #[error(
+        "builder {0:?} has made no build in the last 30 days that holds the target; name a commit"
+    )]
+    NoRecentBuild(String),
     /// A task ended and says nothing about its commit.
     #[error("task {id} ended with {state:?}")]
     Task {
@@ -186,6 +194,8 @@ impl LuciError {
             | Self::Plan(_)
             | Self::Command(_)
             | Self::NoTarget { .. }
+            | Self::GivenBuildGone(_)
+            | Self::NoRecentBuild(_)
             | Self::TaskRefused { .. }
             | Self::GoodDoesNotBuild { .. }
             | Self::GoodFails { .. }

@@ -16,6 +16,7 @@ use tokio::time::Instant;
 use super::bots::Bots;
 use super::config::LuciConfig;
 use super::error::LuciError;
+use super::given::{self, build_given};
 use super::handle::Handle;
 use super::poll::Poll;
 use super::profiles::Profiles;
@@ -136,6 +137,9 @@ impl LuciExecutor {
     /// When the range has no such offset, or the repository no such commit.
     pub async fn resolve(&self, located: &Located) -> Result<CombinedCommit, LuciError> {
         let commit = self.sources.name(located).await?;
+        if build_given(&commit).is_some() {
+            return Ok(commit);
+        }
         Ok(self.sources.described(commit).await?)
     }
 
@@ -153,10 +157,16 @@ impl LuciExecutor {
             Request::List(_) => return Ok(None),
             Request::Build(request) => {
                 let commit = self.sources.name(&request.commit).await?;
+                if build_given(&commit).is_some() {
+                    return Ok(None);
+                }
                 self.start_build(&commit, &key_of(&request.key)).await?
             }
             Request::Run(request) => self.start_run(request).await?,
             Request::RunPair(request) => self.start_pair(request).await?,
+            Request::FindMetric(request) if build_given(&request.commit).is_some() => {
+                return Ok(None);
+            }
             Request::FindMetric(request) => self.start_metric(request).await?,
             _ => {
                 return Err(LuciError::Unsupported(
@@ -181,6 +191,11 @@ impl LuciExecutor {
                 let commit = self.resolve(&request.commit).await?;
                 Report::Built(self.built(&build, commit, !is_ours))
             }
+            (Request::Build(request), None) => {
+                let commit = self.sources.name(&request.commit).await?;
+                let build = build_given(&commit).ok_or(LuciError::Lost)?;
+                Report::Built(given::report(&build))
+            }
             (Request::Run(request), Some(Handle::Task(id))) => {
                 Report::Ran(self.run_ended(request, &id, heartbeat).await?)
             }
@@ -194,7 +209,12 @@ impl LuciExecutor {
                 Report::RanPair(Box::new(pair))
             }
             (Request::FindMetric(request), Some(Handle::Metric(build))) => {
-                Report::Metric(self.metric_found(request, build, heartbeat).await?)
+                let artifact = self.metric_built(request, build, heartbeat).await?;
+                Report::Metric(self.metric_found(request, &artifact, heartbeat).await?)
+            }
+            (Request::FindMetric(request), None) => {
+                let build = build_given(&request.commit).ok_or(LuciError::Lost)?;
+                Report::Metric(self.metric_found(request, &build, heartbeat).await?)
             }
             _ => return Err(LuciError::Lost),
         })

@@ -36,13 +36,13 @@ impl LuciExecutor {
         }
     }
 
-    /// Waits for the build, and runs it until a run gives values.
-    pub(super) async fn metric_found(
+    /// Waits for the build.
+    pub(super) async fn metric_built(
         &self,
         request: &FindMetricRequest,
         build: i64,
         heartbeat: &Heartbeat,
-    ) -> Result<Metric, LuciError> {
+    ) -> Result<CasReference, LuciError> {
         let commit = &request.commit;
         let key = key_of(&request.key);
         let build = self.build_ended(build, &key, heartbeat).await?;
@@ -52,11 +52,22 @@ impl LuciExecutor {
                 reason: build.reason(),
             });
         }
-        let artifact = self.artifact(&build)?;
-        let run = run_of(request, &artifact);
+        self.artifact(&build)
+    }
+
+    /// Runs the build until a run gives values.
+    pub(super) async fn metric_found(
+        &self,
+        request: &FindMetricRequest,
+        artifact: &CasReference,
+        heartbeat: &Heartbeat,
+    ) -> Result<Metric, LuciError> {
+        let commit = &request.commit;
+        let key = key_of(&request.key);
+        let run = run_of(request, artifact);
         loop {
             let mut tasks = self.tasks_of(&key).await?;
-            tasks.retain(|task| task.tags.contains(&build_tag(&artifact)));
+            tasks.retain(|task| task.tags.contains(&build_tag(artifact)));
             let mut reason = String::new();
             let answers: Vec<_> = tasks.iter().filter(|task| is_answer(task)).collect();
             for task in &answers {
@@ -88,7 +99,7 @@ impl LuciExecutor {
             }
             let id = match tasks.iter().find(|task| !task.state.is_final()) {
                 Some(task) => task.task_id.clone(),
-                None => match self.new_run(&run, &artifact, &tasks).await? {
+                None => match self.new_run(&run, artifact, &tasks).await? {
                     Handle::Task(id) => id,
                     _ => return Err(LuciError::Lost),
                 },
@@ -96,7 +107,7 @@ impl LuciExecutor {
             let swarming = &self.services.swarming;
             let task = self.poll.ended(swarming, &id, heartbeat).await?;
             // A task that says nothing about the commit is trouble.
-            self.judged_run(&task, &artifact, (&run.charts, None))
+            self.judged_run(&task, artifact, (&run.charts, None))
                 .await?;
         }
     }

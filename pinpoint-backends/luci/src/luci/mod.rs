@@ -34,12 +34,14 @@
 //! | --- | --- |
 //! | `config.rs` | the configuration of jobs |
 //! | `services.rs` | the addresses and clients of the services |
+//! | `given.rs` | builds that a job is given |
 //! | `handle.rs` | the contents of a ticket |
 //! | `once.rs` | requests for work that must not be begun twice |
 //! | `sources.rs` | ranges, and names of commits |
 //! | `builds.rs` | builds: found, requested, waited for |
 //! | `runs.rs` | single runs |
 //! | `pairs.rs` | pairs of runs on one bot |
+//! | `recent.rs` | the newest commit that is built |
 //! | `metric.rs` | a run that shows the metric |
 //! | `bots.rs` | the choice of the next bot |
 //! | `poll.rs` | one query of all tasks under way |
@@ -66,7 +68,7 @@
 //! | build: `INFRA_FAILURE`, `CANCELED` by others, more than 4 h | trouble: tried again |
 //! | task: `COMPLETED` with values | a run |
 //! | task: `COMPLETED` with a failure or without values, `TIMED_OUT` | a failed run |
-//! | task: `NO_RESOURCE` | requested again on another bot, 3 tasks in all |
+//! | task: `NO_RESOURCE` | requested again without a bot's id, a pair on another bot; 3 tasks in a try |
 //! | task: `BOT_DIED`, `EXPIRED`, `CANCELED` and `KILLED` by others | trouble: tried again |
 //! | task: `CLIENT_ERROR` | the build is gone: built again; otherwise refused |
 
@@ -76,6 +78,7 @@ mod config;
 mod dry_run;
 mod error;
 mod executor;
+mod given;
 mod handle;
 mod metric;
 mod once;
@@ -83,6 +86,7 @@ mod outputs;
 mod pairs;
 mod poll;
 mod profiles;
+mod recent;
 mod reports;
 mod result_source;
 mod runs;
@@ -92,6 +96,7 @@ mod sources;
 pub use config::{Benchmark, Intervals, LuciConfig, LuciSettings, RequestedCharts};
 pub use error::LuciError;
 pub use executor::LuciExecutor;
+pub use given::given_build;
 pub use outputs::{OutputError, TaskOutputs};
 pub use profiles::LuciProfiling;
 pub use reports::{CompletedReport, ReportError, ReportSettings, ReportSubject, Reports};

@@ -9,6 +9,7 @@ use tokio::time::sleep;
 
 use super::error::LuciError;
 use super::executor::{LuciExecutor, key_of};
+use super::given::build_given;
 use super::handle::Handle;
 use super::runs::{MOST_TASKS, TaskSpec, build_of, is_answer, part_of};
 use crate::google::unix_milliseconds;
@@ -60,17 +61,13 @@ impl LuciExecutor {
     pub(super) async fn start_pair(&self, request: &RunPairRequest) -> Result<Handle, LuciError> {
         let key = key_of(&request.key);
         let tasks = self.tasks_of(&key).await?;
-        let no_resource = |task: &&TaskResult| task.state == TaskState::NoResource;
-        let mut refused = tasks.iter().filter(no_resource).count();
         let mut attempt = Attempt::last(&tasks);
-        loop {
-            if refused >= MOST_TASKS {
-                return Err(LuciError::NoResource(refused));
-            }
-            match self.completed(request, &key, attempt.clone()).await? {
+        for _ in 0..MOST_TASKS {
+            match self.completed(request, &key, attempt).await? {
                 Completed::Pair(first, second) => return Ok(Handle::Pair(first, second)),
                 Completed::NoResource(number) => {
-                    refused += 1;
+                    // A pair needs one bot: another one that is there now.
+                    self.bots.forget().await;
                     attempt = Attempt {
                         number: number + 1,
                         ..Attempt::default()
@@ -78,6 +75,7 @@ impl LuciExecutor {
                 }
             }
         }
+        Err(LuciError::NoResource(MOST_TASKS))
     }
 
     /// Both tasks of an attempt, or of the next one if this one cannot become a pair.
@@ -141,7 +139,7 @@ impl LuciExecutor {
         self.new_task(&TaskSpec {
             variant,
             build: &build,
-            bot,
+            bot: Some(bot),
             key,
             part,
         })
@@ -216,6 +214,12 @@ impl LuciExecutor {
             self.poll.ended(swarming, first, heartbeat),
             self.poll.ended(swarming, second, heartbeat)
         )?;
+        for (task, variant) in [(&first, &request.first), (&second, &request.second)] {
+            let given = build_given(&variant.commit);
+            if let (TaskState::ClientError, Some(build)) = (task.state, given) {
+                return Err(LuciError::GivenBuildGone(build.to_string()));
+            }
+        }
         let charts = (&request.charts, request.metric.as_ref());
         let (first_build, second_build) = (build_of(&request.first)?, build_of(&request.second)?);
         let mut report = PairReport {

@@ -18,14 +18,15 @@ use crate::swarming::{
     key_tag,
 };
 
-/// Tasks of a run that end with `NO_RESOURCE`, at most.
+/// Tasks of one try of a run that end with `NO_RESOURCE`, at most.
 pub(super) const MOST_TASKS: usize = 3;
 
 /// One task to request.
 pub(super) struct TaskSpec<'a> {
     pub(super) variant: &'a Variant,
     pub(super) build: &'a CasReference,
-    pub(super) bot: &'a str,
+    /// Any bot with the dimensions when absent.
+    pub(super) bot: Option<&'a str>,
     pub(super) key: &'a str,
     /// Its part of the action.
     pub(super) part: &'a str,
@@ -73,7 +74,8 @@ impl LuciExecutor {
         self.new_run(request, &build, &tasks).await
     }
 
-    /// Requests a task of a run, after these that gave no answer.
+    /// Requests a task of a run, after these that gave no answer, the newest first. Where a bot
+    /// takes none, any other may: a task that names a dead bot is refused while others are idle.
     pub(super) async fn new_run(
         &self,
         request: &RunRequest,
@@ -81,20 +83,19 @@ impl LuciExecutor {
         before: &[TaskResult],
     ) -> Result<Handle, LuciError> {
         let key = key_of(&request.key);
-        let without_bot = |task: &&TaskResult| task.state == TaskState::NoResource;
-        let mut refused = before.iter().filter(without_bot).count();
-        for attempt in before.len().. {
-            if refused >= MOST_TASKS {
-                break;
-            }
-            let bot = self
-                .bot(request.bot.as_deref(), request.index, attempt)
-                .await?;
+        let newest = before.first();
+        let mut is_refused = newest.is_some_and(|task| task.state == TaskState::NoResource);
+        for attempt in (before.len()..).take(MOST_TASKS) {
+            let named = request.bot.as_deref();
+            let bot = match is_refused {
+                true => None,
+                false => Some(self.bot(named, request.index, attempt).await?),
+            };
             let part = (attempt + 1).to_string();
             let asked = TaskSpec {
                 variant: &request.variant,
                 build,
-                bot: &bot,
+                bot: bot.as_deref(),
                 key: &key,
                 part: &part,
             };
@@ -102,9 +103,10 @@ impl LuciExecutor {
             if task.state != TaskState::NoResource {
                 return Ok(Handle::Task(task.task_id));
             }
-            refused += 1;
+            is_refused = true;
+            self.bots.forget().await;
         }
-        Err(LuciError::NoResource(refused))
+        Err(LuciError::NoResource(MOST_TASKS))
     }
 
     /// The bot of a run: another one for each attempt.
@@ -135,7 +137,7 @@ impl LuciExecutor {
             build: asked.build,
             command: &self.config.command(revision, &asked.variant.arguments)?,
             dimensions: &self.config.machines.dimensions,
-            bot: Some(asked.bot),
+            bot: asked.bot,
         };
         let request = plan.request(&self.config.settings.tasks);
         let mut tries = Tries::new(self.config.seed);

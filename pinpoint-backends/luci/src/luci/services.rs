@@ -10,6 +10,7 @@ use crate::bigquery::BigQuery;
 use crate::buildbucket::{self, Buildbucket};
 use crate::cas;
 use crate::crrev::{self, Crrev};
+use crate::gerrit;
 use crate::gitiles::{Gitiles, GitilesConfig, PER_SECOND};
 use crate::google::{AddressError, Client, TokenSource, Tokens, Transport, scope};
 use crate::issue_tracker::IssueTracker;
@@ -23,6 +24,8 @@ pub struct Addresses {
     pub gitiles: String,
     /// Requests to a host of Gitiles in a second. Chromium's hosts ask for 4.
     pub gitiles_per_second: u32,
+    /// Of a host of Gerrit, in which `{host}` stands for its name.
+    pub gerrit: String,
     /// Of crrev.
     pub crrev: String,
     /// Of Buildbucket.
@@ -42,6 +45,7 @@ impl Default for Addresses {
         Self {
             gitiles: "https://{host}".into(),
             gitiles_per_second: PER_SECOND,
+            gerrit: gerrit::ADDRESS.into(),
             crrev: crrev::ADDRESS.into(),
             buildbucket: buildbucket::ADDRESS.into(),
             swarming: None,

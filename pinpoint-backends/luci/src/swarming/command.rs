@@ -2,12 +2,15 @@
 //!
 //! A task begins in the folder of the build. `run_performance_tests.py` runs one of three kinds of
 //! programs there, by the benchmark: a program of GoogleTest, Crossbench, or Telemetry. Their
-//! tables are those of Chromium's Pinpoint, in `benchmarks.json`, which names its source.
+//! tables are in `benchmarks.json`, which names its sources.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
+use pinpoint_core::bots::completions;
 use serde::Deserialize;
+
+use super::arguments::runner_arguments;
 
 /// The beginning of every command.
 const RUNNER: [&str; 5] = [
@@ -36,8 +39,13 @@ const TARGETS: [&str; 3] = [
 #[derive(Deserialize)]
 struct Tables {
     gtests: BTreeMap<String, Gtest>,
-    crossbench: BTreeMap<String, String>,
-    runner_options: Vec<String>,
+    crossbench: BTreeMap<String, Crossbench>,
+    /// Options of all runners, and of `run_performance_tests.py`.
+    runner_options: BTreeSet<String>,
+    /// Those of Telemetry alone.
+    telemetry_options: BTreeSet<String>,
+    /// Those of Crossbench alone.
+    crossbench_options: BTreeSet<String>,
 }
 
 #[derive(Deserialize)]
@@ -45,6 +53,22 @@ pub(super) struct Gtest {
     program: String,
     arguments: Vec<String>,
 }
+
+/// A benchmark of Crossbench.
+#[derive(Deserialize)]
+pub(super) struct Crossbench {
+    /// Its name there.
+    benchmark: String,
+    /// Arguments that belong to it.
+    #[serde(default)]
+    arguments: Vec<String>,
+}
+
+/// The ending of the names of Crossbench's benchmarks.
+const CROSSBENCH: &str = ".crossbench";
+
+/// The story of benchmarks that have no others.
+const ONLY_STORY: &str = "default";
 
 static TABLES: LazyLock<Tables> = LazyLock::new(|| {
     serde_json::from_str(include_str!("benchmarks.json"))
@@ -55,22 +79,34 @@ static TABLES: LazyLock<Tables> = LazyLock::new(|| {
 pub(super) enum Runner {
     /// A program.
     Gtest(&'static Gtest),
-    /// Crossbench, with the benchmark's name there.
-    Crossbench(&'static str),
+    /// Crossbench.
+    Crossbench(&'static Crossbench),
     /// Telemetry.
     Telemetry,
 }
 
 impl Runner {
     /// The runner of a benchmark, by its name.
-    pub(super) fn for_benchmark(benchmark: &str) -> Self {
+    ///
+    /// # Errors
+    ///
+    /// When it looks like one of Crossbench, which would be unknown there, too.
+    pub(super) fn for_benchmark(benchmark: &str) -> Result<Self, CommandError> {
         let Tables {
             gtests, crossbench, ..
         } = &*TABLES;
         match (crossbench.get(benchmark), gtests.get(benchmark)) {
-            (Some(mapped), _) => Self::Crossbench(mapped),
-            (None, Some(gtest)) => Self::Gtest(gtest),
-            (None, None) => Self::Telemetry,
+            (Some(crossbench), _) => Ok(Self::Crossbench(crossbench)),
+            (None, Some(gtest)) => Ok(Self::Gtest(gtest)),
+            (None, None) if benchmark.ends_with(CROSSBENCH) => {
+                let known = crossbench.keys().map(String::as_str);
+                let near = completions(benchmark, known).into_iter().next();
+                Err(CommandError::UnknownBenchmark {
+                    benchmark: benchmark.into(),
+                    near: near.unwrap_or_default().into(),
+                })
+            }
+            (None, None) => Ok(Self::Telemetry),
         }
     }
 }
@@ -82,8 +118,16 @@ pub enum CommandError {
     /// The target has another runner.
     #[error("benchmarks of the target {0:?} can't be run: it has no run_performance_tests.py")]
     Target(String),
-    /// Crossbench has no stories.
-    #[error("{benchmark} has no stories; leave {story:?} out")]
+    /// Crossbench has no such benchmark.
+    #[error("Crossbench has no benchmark {benchmark:?}; the nearest is {near:?}")]
+    UnknownBenchmark {
+        /// Its name.
+        benchmark: String,
+        /// The known name that is nearest.
+        near: String,
+    },
+    /// Crossbench has one story.
+    #[error("{benchmark} has no story but \"default\"; leave {story:?} out")]
     Story {
         /// The benchmark.
         benchmark: String,
@@ -130,7 +174,7 @@ pub struct BenchmarkRun<'a> {
     pub profiling: &'a [String],
     /// Arguments of the job.
     pub arguments: &'a [String],
-    /// The full hash of the commit.
+    /// The full hash of the commit; empty when it is not known.
     pub revision: &'a str,
 }
 
@@ -147,9 +191,9 @@ impl BenchmarkRun<'_> {
         let mut command = words(&RUNNER);
         command.push(SCRIPT.into());
         let describes = self.story_tags.is_none();
-        match Runner::for_benchmark(self.benchmark) {
-            Runner::Crossbench(mapped) => {
-                self.crossbench(&mut command, mapped)?;
+        match Runner::for_benchmark(self.benchmark)? {
+            Runner::Crossbench(crossbench) => {
+                self.crossbench(&mut command, crossbench)?;
                 return Ok(command);
             }
             Runner::Gtest(gtest) => {
@@ -174,8 +218,13 @@ impl BenchmarkRun<'_> {
         Ok(command)
     }
 
-    fn crossbench(&self, command: &mut Vec<String>, mapped: &str) -> Result<(), CommandError> {
-        if let Some(story) = self.story.or(self.story_tags) {
+    fn crossbench(
+        &self,
+        command: &mut Vec<String>,
+        crossbench: &Crossbench,
+    ) -> Result<(), CommandError> {
+        let other = self.story.filter(|story| *story != ONLY_STORY);
+        if let Some(story) = other.or(self.story_tags) {
             return Err(CommandError::Story {
                 benchmark: self.benchmark.into(),
                 story: story.into(),
@@ -185,15 +234,17 @@ impl BenchmarkRun<'_> {
             "--benchmark-display-name",
             self.benchmark,
             "--benchmarks",
-            mapped,
+            &crossbench.benchmark,
         ];
         command.push("../../third_party/crossbench/cb.py".into());
         command.extend(words(&named));
         command.extend([format!("--browser={}", self.browser), "-v".into()]);
         command.extend(words(&OUTPUT));
-        // Before those of the job, which may end with the browser's, after `--`.
         command.extend_from_slice(self.profiling);
-        command.extend_from_slice(self.arguments);
+        let arguments = [&crossbench.arguments, self.arguments].concat();
+        let is_of_runner =
+            |name: &str| is_in(name, [&TABLES.runner_options, &TABLES.crossbench_options]);
+        command.extend(runner_arguments(&arguments, is_of_runner));
         Ok(())
     }
 
@@ -213,11 +264,19 @@ impl BenchmarkRun<'_> {
             "histograms",
         ]));
         command.extend(words(&OUTPUT));
-        let label = self.revision.get(..7).unwrap_or(self.revision);
-        command.extend(words(&["--results-label", label]));
+        // A given build has no revision.
+        if let Some(label) = self.revision.get(..7) {
+            command.extend(words(&["--results-label", label]));
+        }
         command.extend_from_slice(self.profiling);
-        command.extend(runner_arguments(self.arguments));
+        let is_of_runner =
+            |name: &str| is_in(name, [&TABLES.runner_options, &TABLES.telemetry_options]);
+        command.extend(runner_arguments(self.arguments, is_of_runner));
     }
+}
+
+fn is_in(name: &str, options: [&BTreeSet<String>; 2]) -> bool {
+    options.iter().any(|options| options.contains(name))
 }
 
 fn words(words: &[&str]) -> Vec<String> {
@@ -231,29 +290,6 @@ fn story_pattern(story: &str) -> String {
         _ => '.',
     });
     format!("^{}$", plain.collect::<String>())
-}
-
-/// Options of the runner stay as they are, with their values; all others are for the browser,
-/// in one argument.
-fn runner_arguments(arguments: &[String]) -> Vec<String> {
-    let (mut stay, mut browser) = (Vec::new(), Vec::new());
-    let mut words = arguments.iter().peekable();
-    while let Some(word) = words.next() {
-        let name = word.split('=').next().unwrap_or_default();
-        if !TABLES.runner_options.iter().any(|option| option == name) {
-            browser.push(word.as_str());
-            continue;
-        }
-        stay.push(word.clone());
-        // Its value, unless it has one by `=`.
-        if !word.contains('=') {
-            stay.extend(words.next_if(|next| !next.starts_with('-')).cloned());
-        }
-    }
-    if !browser.is_empty() {
-        stay.push(format!("--extra-browser-args={}", browser.join(" ")));
-    }
-    stay
 }
 
 #[cfg(test)]
@@ -347,7 +383,7 @@ mod tests {
             &format!(
                 "../../third_party/crossbench/cb.py --benchmark-display-name \
                  speedometer3.crossbench --benchmarks speedometer_3 --browser=release -v {OUT} \
-                 --enable-x y"
+                 --extra-browser-args=--enable-x y"
             ),
         );
     }
@@ -388,12 +424,95 @@ mod tests {
         };
         let command = run.command().unwrap().join(" ");
         assert!(
-            command.ends_with("output.json --trace --enable-a"),
+            command.ends_with("output.json --trace --extra-browser-args=--enable-a"),
             "{command}"
         );
-        let two = ["--enable-a", "--enable-b"].map(str::to_owned);
-        let last = runner_arguments(&two);
-        assert_eq!(last, ["--extra-browser-args=--enable-a --enable-b"]);
+    }
+
+    #[test]
+    fn each_runner_keeps_its_own_options() {
+        let ends = |benchmark: &str, arguments: &str, expected: &str| {
+            let words: Vec<_> = arguments.split(' ').map(str::to_owned).collect();
+            let run = BenchmarkRun {
+                benchmark,
+                arguments: &words,
+                ..RUN
+            };
+            let command = run.command().unwrap().join(" ");
+            assert!(command.ends_with(expected), "{command}");
+        };
+        let features = "--extra-browser-args=--enable-features=X";
+        ends("blink_perf.css", features, &format!(" 0123456 {features}"));
+        ends("base_perftests", features, &format!(" 0123456 {features}"));
+        ends(
+            "blink_perf.css",
+            "--extra-chrome-categories=v8 --also-run-disabled-tests --max-failures=1 --a",
+            " 0123456 --extra-chrome-categories=v8 --also-run-disabled-tests --max-failures=1 \
+             --extra-browser-args=--a",
+        );
+        ends(
+            "speedometer3.crossbench",
+            "--probe=v8.log --a --repeat 3 --stories=x --enable-features=A --disable-features=B \
+             --js-flags=--c --max-failures=1",
+            "output.json --probe=v8.log --repeat 3 --stories=x --enable-features=A \
+             --disable-features=B --js-flags=--c --extra-browser-args=--a --max-failures=1",
+        );
+        // The benchmark has such an argument itself.
+        ends(
+            "speedometer3.a11y.crossbench",
+            "--a",
+            "output.json --extra-browser-args=--force-renderer-accessibility --a",
+        );
+    }
+
+    #[test]
+    fn a_benchmark_that_crossbench_does_not_have_is_refused() {
+        for (benchmark, nearest) in [
+            ("speedometr3.crossbench", "speedometer3.crossbench"),
+            ("jetstream2.3.crossbench", "jetstream2"),
+        ] {
+            let run = BenchmarkRun { benchmark, ..RUN };
+            let error = run.command().unwrap_err();
+            let CommandError::UnknownBenchmark { near, .. } = &error else {
+                panic!("{error}");
+            };
+            assert!(near.starts_with(nearest), "{error}");
+        }
+        for benchmark in [
+            "jetstream2.0.crossbench",
+            "jetstream2.2.crossbench",
+            "motionmark1.0.crossbench",
+            "motionmark1.3.1.crossbench",
+            "speedometer-main.crossbench",
+            "embedder.crossbench",
+            "loading.crossbench",
+        ] {
+            let run = BenchmarkRun { benchmark, ..RUN };
+            let command = run.command().unwrap().join(" ");
+            assert!(command.contains("crossbench/cb.py"), "{command}");
+        }
+        for (benchmark, program) in [
+            ("gpu_perftests", "gpu_perftests -d"),
+            ("tint_benchmark", "tint_benchmark -d"),
+        ] {
+            let run = BenchmarkRun { benchmark, ..RUN };
+            let command = run.command().unwrap().join(" ");
+            assert!(command.contains(program), "{command}");
+        }
+    }
+
+    #[test]
+    fn the_only_story_of_crossbench_may_be_named() {
+        let named = BenchmarkRun {
+            benchmark: "jetstream2.crossbench",
+            story: Some("default"),
+            ..RUN
+        };
+        let unnamed = BenchmarkRun {
+            story: None,
+            ..named
+        };
+        assert_eq!(named.command(), unnamed.command());
     }
 
     #[test]
@@ -428,10 +547,16 @@ mod tests {
             gtests,
             crossbench,
             runner_options,
+            telemetry_options,
+            crossbench_options,
         } = &*TABLES;
         assert_eq!(
             (gtests.len(), crossbench.len(), runner_options.len()),
-            (8, 14, 26)
+            (10, 25, 26)
         );
+        for options in [runner_options, telemetry_options, crossbench_options] {
+            assert!(options.iter().all(|option| option.starts_with('-')));
+            assert!(!options.contains("--extra-browser-args"));
+        }
     }
 }

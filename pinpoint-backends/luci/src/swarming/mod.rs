@@ -3,6 +3,7 @@
 //! | file | holds |
 //! | --- | --- |
 //! | `messages.rs` | the messages, as its `.proto` file defines them |
+//! | `arguments.rs` | the arguments of a job, for the runner or the browser; pure |
 //! | `command.rs` | the command line of a benchmark; pure |
 //! | `tracing.rs` | the arguments that make a benchmark write traces; pure |
 //! | `task.rs` | the request of a task; pure |
@@ -10,6 +11,7 @@
 //!
 //! [Swarming]: https://chromium.googlesource.com/infra/luci/luci-go/+/HEAD/swarming/proto/api_v2/
 
+mod arguments;
 mod client;
 mod command;
 mod messages;

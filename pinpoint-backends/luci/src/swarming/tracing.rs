@@ -44,9 +44,9 @@ impl Tracing {
     ///
     /// # Errors
     ///
-    /// When it is a program of GoogleTest, which writes none.
+    /// When it is a program of GoogleTest, which writes none, or Crossbench does not have it.
     pub fn of(benchmark: &str) -> Result<Self, CommandError> {
-        match Runner::for_benchmark(benchmark) {
+        match Runner::for_benchmark(benchmark)? {
             Runner::Crossbench(_) => Ok(Self::by_crossbench(benchmark)),
             Runner::Telemetry => Ok(Self::by_telemetry(benchmark)),
             Runner::Gtest(_) => Err(CommandError::NoTraces(benchmark.into())),

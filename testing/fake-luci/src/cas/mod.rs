@@ -26,6 +26,13 @@ impl State {
         let build: Value = serde_json::from_slice(self.blobs.get(build)?).ok()?;
         build["level"].as_f64()
     }
+
+    /// Does a build hold the browsers of Android?
+    pub(crate) fn is_for_android(&self, build: &str) -> bool {
+        let build = self.blobs.get(build);
+        let build = build.and_then(|it| serde_json::from_slice::<Value>(it).ok());
+        build.is_some_and(|build| build["android"] == true)
+    }
 }
 
 /// Keeps what a task leaves: `BENCHMARK/perf_results.json`, and its trace at a path of its own;

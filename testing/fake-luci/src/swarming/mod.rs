@@ -67,6 +67,7 @@ impl FakeLuci {
         let now = self.now();
         let mut state = self.state();
         state.advance(now);
+        *state.calls.entry(method.to_owned()).or_default() += 1;
         match method {
             "Tasks/NewTask" => {
                 let task = state.new_task(&read(body)?, now)?;
@@ -123,12 +124,25 @@ impl State {
         let wanted = id.map(|dimension| dimension.value.clone());
         let is_there = |bot: &Bot| !bot.is_dead && wanted.as_ref().is_none_or(|id| *id == bot.id);
         let faults = self.faults;
-        let has_bot = self.bots.iter().any(is_there) && !self.random.happens(faults.no_resource);
+        let has_bot = self.bots.iter().any(is_there)
+            && !self.random.happens(faults.no_resource)
+            && (wanted.is_none() || !self.refuses_ids);
         let is_kept = self.blobs.contains_key(&build)
             && self
                 .expires
                 .get(&build)
                 .is_none_or(|expires| now < *expires);
+        let name = |at: &str| {
+            let at = command.iter().position(|word| word == at)?;
+            command.get(at + 1).cloned()
+        };
+        let benchmark = name("--benchmark-display-name")
+            .or_else(|| name("--gtest-benchmark-name"))
+            .or_else(|| name("--benchmarks"));
+        let is_for_android = command.iter().any(|word| {
+            word.trim_start_matches("--browser=")
+                .starts_with("android-")
+        });
         let fates = [
             "TIMED_OUT",
             "EXPIRED",
@@ -140,17 +154,14 @@ impl State {
         ];
         let fate = match () {
             () if !is_kept => "CLIENT_ERROR",
+            // The build holds no such browser.
+            () if self.is_for_android(&build) != is_for_android => "FAILURE",
             () if self.random.happens(faults.dead_bots) => "DEAD_BOT",
             () if self.random.happens(faults.tasks) => {
                 fates[self.random.below(fates.len() as u64) as usize]
             }
             () => "COMPLETED",
         };
-        let name = |at: &str| {
-            let at = command.iter().position(|word| word == at)?;
-            command.get(at + 1).cloned()
-        };
-        let benchmark = name("--benchmark-display-name").or_else(|| name("--benchmarks"));
         let task = Task {
             id: format!("{:x}10", 0x6ab_c000 + self.tasks.len()),
             tags: [&request.tags[..], &dimension_tags(dimensions)].concat(),

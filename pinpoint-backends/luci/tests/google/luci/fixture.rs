@@ -27,7 +27,7 @@ use crate::server::InProcess;
 pub(crate) const BENCHMARK: &str = "speedometer3.crossbench";
 
 /// The target that builds hold.
-const TARGET: &str = "performance_test_suite";
+pub(crate) const TARGET: &str = "performance_test_suite";
 
 /// A world, and the folder that it is in.
 pub(crate) struct LuciWorld {
@@ -165,6 +165,11 @@ impl Fixture {
 
     /// Like [`executor`](Self::executor), with the benchmark in another target.
     pub(crate) fn executor_of(&self, target: &str) -> LuciExecutor {
+        self.executor_with(machines(), benchmark(BENCHMARK, target))
+    }
+
+    /// Like [`executor`](Self::executor), of this benchmark on these machines.
+    pub(crate) fn executor_with(&self, machines: Swarming, benchmark: Benchmark) -> LuciExecutor {
         let addresses = Addresses {
             gitiles: "https://gitiles.example.org/gitiles/{host}".into(),
             ..Addresses::default()
@@ -178,9 +183,15 @@ impl Fixture {
             &addresses,
             &source,
             &transport,
+            (machines, benchmark),
             intervals,
-            (target, self.seed),
+            self.seed,
         )
+    }
+
+    /// The services, within this process.
+    pub(crate) fn transport(&self) -> Arc<dyn Transport> {
+        Arc::new(self.server.clone())
     }
 
     /// Serves on loopback; the address.
@@ -227,8 +238,9 @@ impl Fixture {
             &addresses,
             &source,
             &transport,
+            (machines(), benchmark(BENCHMARK, TARGET)),
             intervals,
-            (TARGET, self.seed),
+            self.seed,
         )
     }
 
@@ -273,10 +285,20 @@ fn executor(
     addresses: &Addresses,
     source: &TokenSource,
     transport: &Arc<dyn Transport>,
+    (machines, benchmark): (Swarming, Benchmark),
     intervals: Intervals,
-    (target, seed): (&str, u64),
+    seed: u64,
 ) -> LuciExecutor {
-    let machines = Swarming {
+    let server = machines.swarming_server.clone();
+    let seed = Some(seed);
+    let services = LuciServices::new(addresses, &server, source, transport, cache, outputs, seed);
+    let mut config = LuciConfig::new(machines, benchmark, 7);
+    config.settings.intervals = intervals;
+    LuciExecutor::new(config, services.unwrap()).unwrap()
+}
+
+pub(crate) fn machines() -> Swarming {
+    Swarming {
         browser: "release".into(),
         bucket: "luci.chrome.try".into(),
         builder: "Linux Builder Perf".into(),
@@ -285,20 +307,18 @@ fn executor(
             key: "pool".into(),
             value: "chrome.tests.pinpoint".into(),
         }],
-    };
-    let benchmark = Benchmark {
-        name: BENCHMARK.into(),
+        extra_test_args: Vec::new(),
+    }
+}
+
+pub(crate) fn benchmark(name: &str, target: &str) -> Benchmark {
+    Benchmark {
+        name: name.into(),
         target: target.into(),
         story: None,
         story_tags: None,
         arguments: Vec::new(),
-    };
-    let server = machines.swarming_server.clone();
-    let seed = Some(seed);
-    let services = LuciServices::new(addresses, &server, source, transport, cache, outputs, seed);
-    let mut config = LuciConfig::new(machines, benchmark, 7);
-    config.settings.intervals = intervals;
-    LuciExecutor::new(config, services.unwrap()).unwrap()
+    }
 }
 
 pub(crate) const CLOCK: TokioClock = TokioClock;

@@ -227,7 +227,7 @@ async fn a_build_without_the_target_says_that_its_commit_can_not_be_run() {
     assert_eq!(fixture.luci.all_builds().len(), 1);
 }
 
-fn build(fixture: &Fixture, job: &str) -> Request {
+pub(super) fn build(fixture: &Fixture, job: &str) -> Request {
     Request::Build(BuildRequest {
         key: Key {
             job: job.into(),

@@ -4,4 +4,7 @@ mod faults;
 mod fixture;
 mod in_go;
 mod jobs;
+mod kinds;
+mod named;
+mod refusals;
 mod reports;

@@ -61,6 +61,7 @@ fn config(settings: ReportSettings) -> LuciConfig {
         builder: "Linux Builder Perf".into(),
         swarming_server: "https://chrome-swarming.example.org".into(),
         dimensions: Vec::new(),
+        extra_test_args: Vec::new(),
     };
     let benchmark = Benchmark {
         name: SUBJECT.benchmark.into(),
