@@ -131,7 +131,7 @@ pub(crate) struct AlertOptions {
     /// The name that people see.
     #[arg(long = "name", value_name = "NAME")]
     pub(crate) display_name: Option<String>,
-    /// The detector: rank, conformal, stepfit or kmeans. New alerts have rank.
+    /// The detector: rank, conformal, stepfit, kmeans or perfherder. New alerts have rank.
     #[arg(long, value_name = "ALGO")]
     pub(crate) algo: Option<Algo>,
     /// The false alarms of rank and conformal for each new value: 0.00005 to 0.01.
