@@ -5,7 +5,9 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::world::{Dice, World};
+#[cfg(feature = "postgres")]
+use crate::postgres::Database;
+use crate::world::{Dice, Pinpoint, World};
 
 /// The commits, and the first slow one among them.
 const COMMITS: usize = 56;
@@ -65,7 +67,7 @@ fn measure(world: &World, number: usize) {
     fs::rename(unfinished, path).unwrap();
 }
 
-fn watch(world: &World) -> crate::world::Pinpoint {
+fn watch(world: &World) -> Pinpoint {
     let results = world.path("results");
     let results = results.to_str().unwrap();
     world
@@ -332,6 +334,63 @@ fn people_and_watchers_write_to_one_log() {
         let words = [&["regressions"], words].concat();
         world.pinpoint(&words).ends_with(2).tells(says);
     }
+}
+
+/// Two watches of one dataset at once, in the store of this URL or in a file.
+fn two_watch_at_once(store: Option<&str>) {
+    let on = |asked: Pinpoint| match store {
+        Some(url) => asked.env("PINPOINT_STORE", url),
+        None => asked,
+    };
+    let world = project();
+    for number in 0..COMMITS {
+        measure(&world, number);
+    }
+    let results = world.path("results");
+    let results = results.to_str().unwrap();
+    on(world.pinpoint(&["ingest", "--format", "skia", results])).ends_with(0);
+    let alert = ["alerts", "new", "--query", "os=linux", "--action", "bisect"];
+    on(world.pinpoint(&alert).and(&["--bench", BENCH])).ends_with(0);
+    let both = [on(watch(&world)).start(), on(watch(&world)).start()];
+    both.map(|it| it.ends_with(0));
+    // What one of them left to the other.
+    on(watch(&world)).ends_with(0);
+    let asked = on(world.pinpoint(&["regressions", "list", "--output", "json"]));
+    let list = asked.ends_with(0).document();
+    let group = &list["groups"][0];
+    assert_eq!(
+        group["outcome"]["hash"],
+        world.commits[SLOW].as_str(),
+        "{list:#}"
+    );
+    assert_eq!(list["alerts"][0]["values"], 2 * COMMITS, "{list:#}");
+    let id = group["members"][0]["id"].as_str().unwrap();
+    let shown = on(world.pinpoint(&["regressions", "show", id, "--output", "json"]));
+    let shown = shown.ends_with(0).document();
+    let events = shown["regressions"][0]["events"].as_array().unwrap();
+    for kind in ["detected", "acted_on", "bisected"] {
+        let times = events.iter().filter(|it| it["event"] == kind).count();
+        assert_eq!(times, 1, "{kind}: {shown:#}");
+    }
+    let jobs = on(world.pinpoint(&["jobs", "list", "--output", "json"]));
+    let jobs = jobs.ends_with(0).document()["jobs"]
+        .as_array()
+        .unwrap()
+        .len();
+    assert_eq!(jobs, 1);
+}
+
+#[test]
+fn of_two_watchers_one_acts() {
+    two_watch_at_once(None);
+}
+
+#[cfg(feature = "postgres")]
+#[test]
+fn of_two_watchers_in_postgresql_one_acts() {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let database = runtime.block_on(Database::new());
+    two_watch_at_once(Some(database.url()));
 }
 
 #[test]
