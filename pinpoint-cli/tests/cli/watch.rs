@@ -352,7 +352,9 @@ fn two_watch_at_once(store: Option<&str>) {
     let alert = ["alerts", "new", "--query", "os=linux", "--action", "bisect"];
     on(world.pinpoint(&alert).and(&["--bench", BENCH])).ends_with(0);
     let both = [on(watch(&world)).start(), on(watch(&world)).start()];
-    both.map(|it| it.ends_with(0));
+    for watch in both {
+        watch.ends_with(0);
+    }
     // What one of them left to the other.
     on(watch(&world)).ends_with(0);
     let asked = on(world.pinpoint(&["regressions", "list", "--output", "json"]));
@@ -378,6 +380,34 @@ fn two_watch_at_once(store: Option<&str>) {
         .unwrap()
         .len();
     assert_eq!(jobs, 1);
+}
+
+#[test]
+fn a_bisection_that_cannot_be_started_holds_up_no_other() {
+    let world = with_alert("bisect");
+    for number in 1..COMMITS {
+        measure(&world, number);
+    }
+    let bench = ["alerts", "update", "1", "--bench", "sh 'bench.sh"];
+    world.pinpoint(&bench).ends_with(0);
+    let second = [
+        "alerts", "new", "--query", "", "--action", "bisect", "--bench", BENCH,
+    ];
+    world.pinpoint(&second).ends_with(0);
+    let watched = watch(&world).and(&["--max-jobs", "1"]).ends_with(0);
+    watched.tells("a quote that is not closed");
+    let list = document(&world, &["regressions", "list"]);
+    let groups = list["groups"].as_array().unwrap();
+    let of_second = groups.iter().find(|it| it["alert"] == "2").unwrap();
+    assert_eq!(
+        of_second["outcome"]["hash"],
+        world.commits[SLOW].as_str(),
+        "{list:#}"
+    );
+    // What the second one found is the first one's, too: the regression is one.
+    let of_first = groups.iter().find(|it| it["alert"] == "1").unwrap();
+    assert_eq!(of_first["members"][0]["triage"], "Bug");
+    assert_eq!(world.jobs().len(), 1);
 }
 
 #[test]

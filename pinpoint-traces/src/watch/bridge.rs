@@ -1,6 +1,6 @@
 //! From groups that are due to actions: whom to tell, and what to bisect.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::alert::{Alert, AlertAction, AlertId, Algo};
 use super::change::RegressionId;
@@ -22,6 +22,8 @@ pub struct PlanOptions {
     pub command: Option<Template>,
     /// The chart for alerts that have none; absent: the trace's `test`.
     pub chart: Option<Template>,
+    /// Groups to pass over, such as those whose bisection can't be started: none waits for them.
+    pub passed_over: BTreeSet<GroupName>,
 }
 
 impl Default for PlanOptions {
@@ -32,6 +34,7 @@ impl Default for PlanOptions {
             max_jobs: 10,
             command: None,
             chart: None,
+            passed_over: BTreeSet::new(),
         }
     }
 }
@@ -271,6 +274,7 @@ fn is_due(
         _ => alert.minimum_num.max(1),
     };
     group.acted.is_none()
+        && !options.passed_over.contains(&group.name)
         && alert.is_active()
         && alert.action != AlertAction::NoAction
         && open >= needed

@@ -324,3 +324,30 @@ fn a_group_without_a_step_or_a_command_is_not_bisected() {
     let group = group.name;
     assert_eq!(fault, Err(GroupFault::NotBisected { group, reason }));
 }
+
+#[test]
+fn a_group_that_is_passed_over_holds_up_no_other() {
+    let mut state = state(&[(DOWN, "b", (12, 20), 130.0)]);
+    let regression = state.regressions.keys().next().unwrap().clone();
+    let second = EventKind::Labeled {
+        regression,
+        label: label(2, "b"),
+    };
+    state.apply(&Event::new(0, "rank", second)).unwrap();
+    let alerts = [alert(1, ""), alert(2, "")];
+    let options = PlanOptions {
+        max_jobs: 1,
+        ..PlanOptions::default()
+    };
+    let found = plan(&state, &alerts, at(30 * MINUTE), &options);
+    let first = found.actions.iter().find(|it| it.job.is_some()).unwrap();
+    let options = PlanOptions {
+        passed_over: [first.group.name.clone()].into(),
+        ..options
+    };
+    let other = plan(&state, &alerts, at(30 * MINUTE), &options);
+    let [action] = other.actions.as_slice() else {
+        panic!("{other:?}");
+    };
+    assert!(action.job.is_some() && action.group.name != first.group.name);
+}

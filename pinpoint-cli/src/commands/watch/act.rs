@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use pinpoint_backends::traces::{History, TraceStoreError};
 use pinpoint_traces::watch::{
-    BisectionJob, BisectionOutcome, Event, EventKind, GroupName, PlanOptions, PlanTime, plan,
+    BisectionJob, BisectionOutcome, Event, EventKind, GroupName, PlanOptions, PlanTime, WatchState,
+    plan,
 };
 
 use super::bisection::{Bisections, Finished};
@@ -36,6 +37,9 @@ pub(super) async fn decide(
     bisections: &Bisections,
     told: &mut Told,
 ) -> Result<(), CliError> {
+    // Groups whose bisection can't be started hold up no other.
+    let mut options = options.clone();
+    let mut checked: BTreeSet<GroupName> = BTreeSet::new();
     loop {
         let mut state = history.watch_state().await?;
         let alerts = history.alerts().await?;
@@ -44,7 +48,19 @@ pub(super) async fn decide(
             now: at,
             last_ingest: state.last_run,
         };
-        let plan = plan(&state, &alerts, time, options);
+        let plan = plan(&state, &alerts, time, &options);
+        let passed_over = options.passed_over.len();
+        for job in plan.actions.iter().filter_map(|it| it.job.as_ref()) {
+            if checked.insert(job.name.clone())
+                && let Err(error) = bisections.check(history, job).await
+            {
+                told.warn(&job.name, error.to_string());
+                options.passed_over.insert(job.name.clone());
+            }
+        }
+        if options.passed_over.len() > passed_over {
+            continue;
+        }
         for (group, fault) in plan.faults {
             told.warn(
                 &group,
@@ -52,23 +68,12 @@ pub(super) async fn decide(
             );
         }
         for group in &plan.waiting {
-            let most = options.max_jobs;
-            told.warn(
-                group,
-                format!("{most} bisections were started in 24 hours; --max-jobs allows more"),
-            );
+            let reason = "as many bisections as --max-jobs allows were started in 24 hours";
+            told.warn(group, reason.to_owned());
         }
-        let mut events = Vec::new();
-        for action in plan.actions {
-            let ready = match &action.job {
-                Some(job) => bisections.check(history, job).await,
-                None => Ok(()),
-            };
-            match ready {
-                Ok(()) => events.push(Event::new(at, BY, action.into_event())),
-                Err(error) => told.warn(&action.group.name, error.to_string()),
-            }
-        }
+        let events = plan.actions.into_iter();
+        let events = events.map(|it| Event::new(at, BY, it.into_event()));
+        let events: Vec<Event> = events.collect();
         if events.is_empty() {
             return Ok(());
         }
@@ -114,7 +119,7 @@ pub(crate) async fn conclude(
     group: &GroupName,
     outcome: &BisectionOutcome,
 ) -> Result<(), CliError> {
-    let decide = |state: &pinpoint_traces::watch::WatchState| {
+    let decide = |state: &WatchState| {
         let is_open = state.kept_groups.get(group);
         let is_open = is_open.is_some_and(|it| it.outcome.is_none());
         let kind = is_open.then(|| EventKind::Bisected {

@@ -6,6 +6,9 @@ mod detection;
 pub(crate) mod log;
 mod tell;
 
+use pinpoint_backends::traces::History;
+use pinpoint_report::quantity::count;
+
 pub(crate) use self::act::conclude;
 use self::act::{Told, carry_out, decide};
 use self::bisection::Bisections;
@@ -17,7 +20,6 @@ use crate::job::stop::Interrupt;
 use crate::job::storage::open_traces;
 use crate::show::output::errln;
 use crate::show::text::FOUND as WARNING;
-use pinpoint_backends::traces::History;
 
 /// The answer of one look: everything that was due could be done.
 type IsDone = bool;
@@ -64,7 +66,7 @@ pub(crate) async fn run(arguments: Watch, display: &Display) -> Result<u8, CliEr
 
 /// Says that nothing is lost, and returns the exit code.
 fn ended() -> u8 {
-    errln!("interrupted; the same command goes on");
+    errln!("interrupted; the same command continues");
     INTERRUPTED
 }
 
@@ -123,9 +125,9 @@ impl Watcher<'_> {
         }
         if !self.display.quiet && report.files.taken > 0 {
             errln!(
-                "{} files taken, {} values",
-                report.files.taken,
-                report.values
+                "{} taken, {}",
+                count(report.files.taken, "file"),
+                count(report.values, "value")
             );
         }
         Ok(())
