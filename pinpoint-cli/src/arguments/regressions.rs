@@ -1,8 +1,8 @@
 //! `pinpoint regressions`.
 
 use clap::{Args, Subcommand, ValueEnum};
-use pinpoint_traces::TraceId;
 use pinpoint_traces::watch::{AlertId, Triage};
+use pinpoint_traces::{Query, TraceId};
 
 use super::traces::DatasetOption;
 use super::watch::BisectionOptions;
@@ -97,6 +97,44 @@ Examples:
         commits: RangeArgument,
     },
     Bisect(RegressionBisect),
+    /// List the clusters that alerts with kmeans found, with their triage.
+    ///
+    /// A cluster keeps its number while its traces do, whatever a later run finds.
+    Clusters {
+        #[command(flatten)]
+        dataset: DatasetOption,
+        /// Only those of this alert.
+        #[arg(long, value_name = "ID")]
+        alert: Option<AlertId>,
+    },
+    /// Say what a cluster is: a bug, or to be ignored.
+    #[command(after_help = "\
+Examples:
+  pinpoint regressions triage-cluster 2 7 --as ignore --message 'the machine was being updated'")]
+    TriageCluster {
+        #[command(flatten)]
+        by: By,
+        /// The triage.
+        #[arg(long = "as", value_enum)]
+        triage: TriageArgument,
+        /// A message.
+        #[arg(
+            long,
+            value_name = "TEXT",
+            default_value = "",
+            hide_default_value = true
+        )]
+        message: String,
+        /// The query whose cluster is meant, of an alert that is run with several.
+        #[arg(long, value_name = "QUERY")]
+        query: Option<Query>,
+        /// The alert.
+        #[arg(value_name = "ALERT")]
+        alert: AlertId,
+        /// The number of the cluster.
+        #[arg(value_name = "NUMBER")]
+        number: u64,
+    },
 }
 
 /// List the regressions by their groups, untriaged ones first, the oldest at the top.

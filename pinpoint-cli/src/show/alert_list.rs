@@ -83,10 +83,10 @@ pub(crate) fn listed(rows: &[AlertRow]) -> Text {
     text
 }
 
-/// The fields of an alert: a name and a value on each line. Empty texts are left out.
-pub(crate) fn described(alert: &Alert) -> Text {
+/// The fields of an alert, a name and a value on each line, without empty texts; and its alarms.
+pub(crate) fn described(row: &AlertRow) -> Text {
     let mut text = Text::default();
-    let Value::Object(fields) = json!(alert) else {
+    let Value::Object(fields) = json!(row.alert) else {
         return text;
     };
     let width = fields.keys().map(String::len).max().unwrap_or_default();
@@ -98,6 +98,7 @@ pub(crate) fn described(alert: &Alert) -> Text {
         };
         let _ = writeln!(text, "{DIM}{name:<width$}{DIM:#}  {value}");
     }
+    let _ = writeln!(text, "\n{}", counted(&row.count));
     text
 }
 
@@ -144,7 +145,7 @@ mod tests {
         .map(|text| AlertRow::of(alert(text), &WatchState::default(), 0))
         .collect();
         insta::assert_snapshot!(without_styles(&listed(&rows)));
-        let shown = without_styles(&described(&rows[0].alert));
+        let shown = without_styles(&described(&rows[0]));
         assert!(shown.contains("display_name"), "{shown}");
         assert_eq!(alert_document(&rows[1])["alarms_by_chance"], Value::Null);
     }

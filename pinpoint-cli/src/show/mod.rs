@@ -2,6 +2,7 @@
 
 pub(crate) mod alert_list;
 pub(crate) mod changes;
+pub(crate) mod cluster_list;
 pub(crate) mod comparison;
 pub(crate) mod culprit_summary;
 pub(crate) mod error_text;

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 #[cfg(feature = "postgres")]
 use crate::postgres::Database;
-use crate::world::{Dice, Pinpoint, World};
+use crate::world::{Dice, Pinpoint, World, until};
 
 /// The commits, and the first slow one among them.
 const COMMITS: usize = 56;
@@ -336,6 +336,70 @@ fn people_and_watchers_write_to_one_log() {
     }
 }
 
+#[test]
+fn clusters_are_listed_and_triaged() {
+    let world = with_alert("noaction");
+    for number in 1..COMMITS {
+        measure(&world, number);
+    }
+    let kmeans = [
+        "alerts",
+        "new",
+        "--query",
+        "test=sort",
+        "--algo",
+        "kmeans",
+        "--interesting",
+        "20",
+    ];
+    world.pinpoint(&kmeans).ends_with(0).says("alert 2");
+    watch(&world).ends_with(0);
+    let listed = world.pinpoint(&["regressions", "clusters"]).ends_with(0);
+    listed
+        .says("of alert 2, test=sort: 1 trace rise")
+        .says("not triaged");
+    let clusters = document(&world, &["regressions", "clusters", "--alert", "2"]);
+    let number = clusters["clusters"][0]["id"].as_u64().unwrap().to_string();
+    let triage = [
+        "regressions",
+        "triage-cluster",
+        "2",
+        &number,
+        "--as",
+        "bug",
+        "--message",
+        "m7",
+    ];
+    world.pinpoint(&triage).ends_with(0).says("is triaged");
+    world
+        .pinpoint(&["regressions", "clusters"])
+        .ends_with(0)
+        .says("a bug")
+        .says("m7");
+    world
+        .pinpoint(&["regressions", "triage-cluster", "2", "999", "--as", "bug"])
+        .ends_with(2)
+        .tells("no cluster 999");
+}
+
+#[test]
+fn a_watch_looks_again_until_it_is_interrupted() {
+    let world = with_alert("noaction");
+    let running = watch(&world).and(&["--forever", "--every", "20ms"]).start();
+    let looks = |count| {
+        until("a look", || {
+            running.stdout().matches("\"tested\"").count() >= count
+        });
+    };
+    looks(1);
+    measure(&world, 1);
+    looks(2);
+    running.signal(libc::SIGINT);
+    let finished = running.ends_with(130);
+    finished.tells("the same command continues");
+    assert_eq!(end(&world)["values"], 4);
+}
+
 /// Two watches of one dataset at once, in the store of this URL or in a file.
 fn two_watch_at_once(store: Option<&str>) {
     let on = |asked: Pinpoint| match store {
@@ -533,6 +597,17 @@ fn changes_are_found_in_the_store_as_in_a_table() {
     assert_eq!(all["series"].as_array().unwrap().len(), 2);
     assert_eq!(all["series"][0]["direction"], "down");
     world.pinpoint(&["detect", "test=hash"]).ends_with(3);
+    let machine = [
+        "annotate",
+        "machine",
+        &world.commits[SLOW],
+        "os",
+        "old",
+        "linux",
+    ];
+    world.pinpoint(&machine).ends_with(0);
+    let found = world.pinpoint(&["detect", "test=sort"]).ends_with(0);
+    found.tells("that of its machine, from old to linux");
     world
         .pinpoint(&["detect", "test=sort", "--last", "10"])
         .ends_with(4);

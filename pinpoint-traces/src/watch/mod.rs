@@ -57,7 +57,7 @@ mod template;
 mod trial;
 mod windows;
 
-pub use pinpoint_compare::steps::Triage;
+pub use pinpoint_compare::steps::{Fingerprint, Triage};
 
 pub use alarm_count::{AlarmCount, DAYS_COUNTED, alarm_count};
 pub use alert::{

@@ -25,9 +25,14 @@ pub(crate) async fn run(command: Alerts, display: &Display) -> Result<u8, CliErr
         Alerts::Show { dataset, id } => {
             let opened = OpenDataset::open(display, &dataset.dataset).await?;
             let alert = opened.history.alert(id).await?;
+            let state = opened.history.watch_state().await?;
+            let row = AlertRow::of(alert, &state, now());
             match display.output {
-                Output::Json => print_result_json(&json!({ "version": 1, "alert": alert })),
-                Output::Text => print_text(&described(&alert)),
+                Output::Json => {
+                    let alert = alert_document(&row);
+                    print_result_json(&json!({ "version": 1, "alert": alert }));
+                }
+                Output::Text => print_text(&described(&row)),
             }
             Ok(FOUND)
         }

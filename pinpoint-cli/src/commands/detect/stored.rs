@@ -3,7 +3,9 @@
 use pinpoint_backends::traces::{ValuesAt, ValuesOf};
 use pinpoint_report::{ChangedSeries, DetectedChanges};
 use pinpoint_traces::watch::seed_of_trace;
-use pinpoint_traces::{ChangeOptions, CommitNumber, Query, series_changes, trace_direction};
+use pinpoint_traces::{
+    Annotation, AnnotationKind, ChangeOptions, CommitNumber, Query, series_changes, trace_direction,
+};
 
 use super::{VERSION, options};
 use crate::arguments::{Detect, Display};
@@ -49,6 +51,7 @@ pub(super) async fn detect(
         let hash = found.ok().and_then(|at| known.get(at)?.hash.get(..DIGITS));
         hash.map_or_else(|| number.to_string(), str::to_owned)
     };
+    let annotations = opened.annotations(&numbers).await?;
     let told = arguments.direction.map(Into::into);
     let mut series = Vec::new();
     for (name, row) in frame.rows() {
@@ -64,6 +67,27 @@ pub(super) async fn detect(
         };
         let found = series_changes(&history, options)
             .map_err(|error| CliError::Input(format!("trace {trace}: {error}")))?;
+        for change in &found.changes {
+            let [first, last] = change.interval;
+            let commits = numbers.get(first)..=numbers.get(last);
+            let machine = annotations.iter().find_map(|it| match &it.annotation {
+                Annotation {
+                    commit,
+                    kind: AnnotationKind::MachineChange(machine),
+                    ..
+                } if commits.contains(&Some(commit)) && it.annotation.concerns(trace) => {
+                    Some((commit, machine))
+                }
+                _ => None,
+            });
+            if let Some((commit, machine)) = machine {
+                let (before, after) = (&machine.before, &machine.after);
+                warn(&[format!(
+                    "a change of {trace} may be that of its machine, from {before} to {after} at commit {}",
+                    label(commit)
+                )]);
+            }
+        }
         series.push(ChangedSeries {
             name: trace.to_string(),
             direction: told.unwrap_or_else(|| trace_direction(trace)),

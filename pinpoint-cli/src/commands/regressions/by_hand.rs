@@ -9,6 +9,7 @@ use pinpoint_traces::watch::{
 };
 use serde_json::json;
 
+use super::clusters::query_of_cluster;
 use super::names::{common_alert, regression, regressions};
 use crate::arguments::{By, Display, Output, RangeArgument, Regressions};
 use crate::commands::traces::open_dataset::OpenDataset;
@@ -86,8 +87,31 @@ pub(super) async fn run(command: Regressions, display: &Display) -> Result<u8, C
             let kind = made_by_hand(&opened.history, alert, &trace, range).await?;
             say(&by, |_: &WatchState| Ok(vec![kind.clone()]), display).await
         }
+        Regressions::TriageCluster {
+            by,
+            triage,
+            message,
+            query,
+            alert,
+            number,
+        } => {
+            let decide = |state: &WatchState| {
+                let query = query_of_cluster(state, alert, number, query.as_ref())?;
+                Ok(vec![EventKind::FingerprintTriaged {
+                    alert,
+                    query,
+                    fingerprint: number,
+                    triage: triage.into(),
+                    message: message.clone(),
+                }])
+            };
+            say(&by, decide, display).await
+        }
         // They say nothing.
-        Regressions::List(_) | Regressions::Show { .. } | Regressions::Bisect(_) => Ok(FOUND),
+        Regressions::List(_)
+        | Regressions::Show { .. }
+        | Regressions::Clusters { .. }
+        | Regressions::Bisect(_) => Ok(FOUND),
     }
 }
 
@@ -159,6 +183,14 @@ async fn say(
     match display.output {
         Output::Json => print_result_json(&json!({ "version": 1, "events": events })),
         Output::Text => {
+            for event in &events {
+                if let EventKind::FingerprintTriaged {
+                    alert, fingerprint, ..
+                } = &event.kind
+                {
+                    outln!("cluster {fingerprint} of alert {alert} is triaged");
+                }
+            }
             for id in touched {
                 let groups = state.groups().into_iter();
                 let groups = groups.filter(|it| it.members.contains(id));

@@ -2,6 +2,7 @@
 
 mod bisect;
 mod by_hand;
+mod clusters;
 mod list;
 mod names;
 
@@ -13,6 +14,7 @@ pub(crate) async fn run(command: Regressions, display: &Display) -> Result<u8, C
         Regressions::List(arguments) => list::run(&arguments, display).await,
         Regressions::Show { dataset, name } => list::show(&dataset, &name, display).await,
         Regressions::Bisect(arguments) => bisect::run(&arguments, display).await,
+        Regressions::Clusters { dataset, alert } => clusters::list(&dataset, alert, display).await,
         command => by_hand::run(command, display).await,
     }
 }
