@@ -142,7 +142,8 @@ Examples:
     /// that stopped, what people said. Groups of regressions are acted on when no member came for
     /// --quiet-time, or with the next values: alerts with the action report notify, those with bisect
     /// start `pinpoint culprit` here, between the commits that may be it, and its outcome is written
-    /// back. The first look takes all values of the dataset for new.
+    /// back. The first look takes all values of the dataset for new, or those from
+    /// --since on.
     ///
     /// A watch that ends at any time, by whatever means, goes on with the same command: no value is
     /// lost or seen twice, and no bisection is started twice.

@@ -18,6 +18,10 @@ pub(crate) struct Watch {
     /// The time between two looks.
     #[arg(long, value_name = "DURATION", value_parser = humantime::parse_duration, default_value = "1min", requires = "forever")]
     pub(crate) every: Duration,
+    /// With the first look, take only values from this commit on for new: older changes are not told
+    /// and not bisected. A commit is its number, its hash, or a name in the repository here.
+    #[arg(long, value_name = "COMMIT")]
+    pub(crate) since: Option<String>,
     /// A shell command that is run when groups were reported or bisected, or traces stopped: it reads
     /// these events as JSON Lines. Where it fails, it is run again with the next look.
     #[arg(long, value_name = "SHELL COMMAND")]

@@ -65,6 +65,7 @@ mod traces;
 mod value_history;
 mod versions;
 mod watch;
+mod watch_commands;
 mod workers;
 mod world;
 

@@ -10,8 +10,8 @@ use crate::postgres::Database;
 use crate::world::{Dice, Pinpoint, World, until};
 
 /// The commits, and the first slow one among them.
-const COMMITS: usize = 56;
-const SLOW: usize = 40;
+pub(crate) const COMMITS: usize = 56;
+pub(crate) const SLOW: usize = 40;
 
 /// Kills on the way to the culprit.
 const KILLS: usize = 20;
@@ -26,7 +26,7 @@ const SCRIPT: &str =
     "sleep 0.02; echo \"$1: $(($(cat value) * 1000 + ${PINPOINT_RUN:-0} * 37 % 101)) ms\"\n";
 
 /// A repository of a benchmark; from one commit on it is slower.
-fn project() -> World {
+pub(crate) fn project() -> World {
     let mut world = World::new();
     let commits: Vec<_> = (0..COMMITS)
         .map(|number| {
@@ -44,7 +44,12 @@ fn project() -> World {
 }
 
 /// Writes what a build machine measured of a commit: the file names it.
-fn measure(world: &World, number: usize) {
+pub(crate) fn measure(world: &World, number: usize) {
+    measure_as(world, number, "sort");
+}
+
+/// The same, with another name for the test that becomes slower.
+fn measure_as(world: &World, number: usize, test: &str) {
     let noise = (number * number * 37 + number * 11) % 101;
     let value = if number < SLOW { 10_000 } else { 12_000 } + noise;
     let steady = 500 + (number * number * 53 + number * 7) % 101;
@@ -58,7 +63,7 @@ fn measure(world: &World, number: usize) {
         "version": 1,
         "git_hash": world.commits[number],
         "key": { "os": "linux", "benchmark": "micro" },
-        "results": [result("sort", value), result("hash", steady)],
+        "results": [result(test, value), result("hash", steady)],
     });
     let path = world.path(&format!("results/{number:03}.json"));
     // Moved in place, as whole files come.
@@ -67,7 +72,7 @@ fn measure(world: &World, number: usize) {
     fs::rename(unfinished, path).unwrap();
 }
 
-fn watch(world: &World) -> Pinpoint {
+pub(crate) fn watch(world: &World) -> Pinpoint {
     let results = world.path("results");
     let results = results.to_str().unwrap();
     world
@@ -76,7 +81,7 @@ fn watch(world: &World) -> Pinpoint {
 }
 
 /// An alert on all traces, which is run from the first value on.
-fn with_alert(action: &str) -> World {
+pub(crate) fn with_alert(action: &str) -> World {
     let world = project();
     measure(&world, 0);
     let results = world.path("results");
@@ -92,7 +97,7 @@ fn with_alert(action: &str) -> World {
     world
 }
 
-fn document(world: &World, words: &[&str]) -> Value {
+pub(crate) fn document(world: &World, words: &[&str]) -> Value {
     let asked = world.pinpoint(words).and(&["--output", "json"]);
     asked.ends_with(0).document()
 }
@@ -200,186 +205,50 @@ fn a_slowdown_becomes_a_bug_whatever_is_killed_on_the_way() {
 }
 
 #[test]
-fn people_and_watchers_write_to_one_log() {
-    let world = with_alert("report");
-    for number in 1..COMMITS {
-        measure(&world, number);
+fn a_series_that_goes_on_under_another_id_is_watched_as_one() {
+    const RENAMED: usize = 38;
+    const LATE: usize = 29;
+    let world = with_alert("noaction");
+    let trace =
+        |test| format!(",benchmark=micro,improvement_direction=down,os=linux,test={test},unit=ms,");
+    for number in (1..COMMITS).filter(|it| *it != LATE) {
+        let test = if number < RENAMED { "sort" } else { "quick" };
+        measure_as(&world, number, test);
     }
-    let told = world.path("told");
-    let notify = format!("cat >> {}", told.display());
-    // A command that fails is run again.
-    watch(&world)
-        .and(&["--notify", "exit 3"])
-        .ends_with(1)
-        .tells("--notify");
-    watch(&world).and(&["--notify", &notify]).ends_with(0);
-    let told = fs::read_to_string(&told).unwrap();
-    assert_eq!(told.lines().count(), 1, "{told}");
-    assert!(told.contains("\"event\":\"acted_on\""), "{told}");
-
-    let listed = world.pinpoint(&["regressions", "list"]).ends_with(0);
-    listed
-        .says("regression")
-        .says("not triaged")
-        .says("reported");
-    let list = document(&world, &["regressions", "list"]);
-    let id = list["groups"][0]["members"][0]["id"].as_str().unwrap();
-    world
-        .pinpoint(&[
-            "regressions",
-            "triage",
-            &id[..6],
-            "--as",
-            "ignore",
-            "--author",
-            "ada",
-        ])
-        .and(&["--message", "a new compiler"])
-        .ends_with(0);
-    let shown = world.pinpoint(&["regressions", "show", id]).ends_with(0);
-    shown.says("ada").says("triaged").says("a new compiler");
-    world
-        .pinpoint(&[
-            "regressions",
-            "triage",
-            id,
-            "--as",
-            "new",
-            "--author",
-            "ada",
-        ])
-        .ends_with(0);
-    // A person asks for the bisection that the alert does not.
-    let bisected = world
-        .pinpoint(&["regressions", "bisect", id, "--options", "--pairs 6"])
-        .ends_with(0);
-    bisected.says(&world.commits[SLOW]);
-    // What ada said stays; the culprit is known beside it.
-    let list = document(&world, &["regressions", "list"]);
-    let member = &list["groups"][0]["members"][0];
-    assert_eq!(member["triaged_by"], "ada");
-    assert_eq!(member["outcome"]["hash"], world.commits[SLOW].as_str());
-    world
-        .pinpoint(&["regressions", "bisect", id])
-        .ends_with(2)
-        .tells("has a bisection already");
-
-    // By hand: where no detector looked, moved, and taken back.
-    let trace = ",benchmark=micro,improvement_direction=down,os=linux,test=hash,unit=ms,";
-    let range = format!("{}..{}", &world.commits[9][..12], &world.commits[12][..12]);
-    let added = world
-        .pinpoint(&[
-            "regressions",
-            "add",
-            trace,
-            &range,
-            "--alert",
-            "1",
-            "--output",
-            "json",
-        ])
-        .ends_with(0)
-        .document();
-    assert_eq!(
-        added["events"][0]["change"]["range"],
-        json!({ "previous": 9, "commit": 12 })
-    );
-    let list = document(&world, &["regressions", "list"]);
-    let groups = list["groups"].as_array().unwrap();
-    let of_hash = |group: &&Value| group["members"][0]["change"]["trace"] == trace;
-    let by_hand = groups.iter().find(of_hash).unwrap()["members"][0]["id"].clone();
-    let by_hand = by_hand.as_str().unwrap();
-    world
-        .pinpoint(&["regressions", "move", by_hand, "11"])
-        .ends_with(0);
-    let list = document(&world, &["regressions", "list"]);
-    let moved = list["groups"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .find(of_hash)
-        .unwrap()
-        .clone();
-    assert_eq!(
-        moved["members"][0]["range"],
-        json!({ "previous": 10, "commit": 11 })
-    );
-    world
-        .pinpoint(&["regressions", "take-back", by_hand])
-        .ends_with(0);
-    let list = document(&world, &["regressions", "list"]);
-    assert!(
-        list["groups"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .find(of_hash)
-            .is_none(),
-        "{list:#}"
-    );
-    // It survives the next values.
     watch(&world).ends_with(0);
-    for (words, says) in [
-        (&["show", "r"][..], "write more of it"),
-        (&["show", "x"], "no regression and no group"),
-        (&["move", by_hand, "9..9..9"], "no commit"),
-        (
-            &["triage", "zz", "--as", "bug"],
-            "no regression and no group",
-        ),
-        (&["add", trace, "0"], "first commit"),
-        (&["add", ",a=b,", "3..5"], "no trace"),
-        (&["list", "--alert", "9"], "no alert 9"),
-    ] {
-        let words = [&["regressions"], words].concat();
-        world.pinpoint(&words).ends_with(2).tells(says);
-    }
+    // By itself, the new one is too short for its change to show.
+    let list = document(&world, &["regressions", "list"]);
+    assert_eq!(list["groups"], json!([]));
+    assert_eq!(list["quiet"][0]["trace"], trace("sort"));
+    assert_eq!(list["quiet"][0]["successor"]["trace"], trace("quick"));
+    let commit = &world.commits[RENAMED];
+    let joined = ["annotate", "join", commit, &trace("sort"), &trace("quick")];
+    world.pinpoint(&joined).ends_with(0);
+    // A late value of the old id is one of the series.
+    measure_as(&world, LATE, "sort");
+    watch(&world).ends_with(0);
+    let list = document(&world, &["regressions", "list"]);
+    let found = &list["groups"][0]["members"][0];
+    assert_eq!(found["change"]["trace"], trace("quick"), "{list:#}");
+    assert_eq!(found["hash"], world.commits[SLOW].as_str());
+    assert_eq!(list["quiet"], json!([]));
+    assert_eq!(list["alerts"][0]["values"], 2 * COMMITS);
 }
 
 #[test]
-fn clusters_are_listed_and_triaged() {
-    let world = with_alert("noaction");
+fn a_first_look_may_leave_old_changes_out() {
+    let world = with_alert("bisect");
     for number in 1..COMMITS {
         measure(&world, number);
     }
-    let kmeans = [
-        "alerts",
-        "new",
-        "--query",
-        "test=sort",
-        "--algo",
-        "kmeans",
-        "--interesting",
-        "20",
-    ];
-    world.pinpoint(&kmeans).ends_with(0).says("alert 2");
-    watch(&world).ends_with(0);
-    let listed = world.pinpoint(&["regressions", "clusters"]).ends_with(0);
-    listed
-        .says("of alert 2, test=sort: 1 trace rise")
-        .says("not triaged");
-    let clusters = document(&world, &["regressions", "clusters", "--alert", "2"]);
-    let number = clusters["clusters"][0]["id"].as_u64().unwrap().to_string();
-    let triage = [
-        "regressions",
-        "triage-cluster",
-        "2",
-        &number,
-        "--as",
-        "bug",
-        "--message",
-        "m7",
-    ];
-    world.pinpoint(&triage).ends_with(0).says("is triaged");
-    world
-        .pinpoint(&["regressions", "clusters"])
-        .ends_with(0)
-        .says("a bug")
-        .says("m7");
-    world
-        .pinpoint(&["regressions", "triage-cluster", "2", "999", "--as", "bug"])
-        .ends_with(2)
-        .tells("no cluster 999");
+    let since = &world.commits[52];
+    watch(&world).and(&["--since", since]).ends_with(0);
+    let list = document(&world, &["regressions", "list", "--all"]);
+    assert_eq!(
+        (&list["groups"], &list["ungrouped"]),
+        (&json!([]), &json!([]))
+    );
+    assert_eq!(list["alerts"][0]["values"], 2 * (COMMITS - 52));
 }
 
 #[test]
@@ -485,147 +354,4 @@ fn of_two_watchers_in_postgresql_one_acts() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let database = runtime.block_on(Database::new());
     two_watch_at_once(Some(database.url()));
-}
-
-#[test]
-fn alerts_are_made_tried_and_changed() {
-    let world = with_alert("noaction");
-    for number in 1..COMMITS {
-        measure(&world, number);
-    }
-    world
-        .pinpoint(&[
-            "ingest",
-            "--format",
-            "skia",
-            world.path("results").to_str().unwrap(),
-        ])
-        .ends_with(0);
-    let tried = world.pinpoint(&["alerts", "try", "1"]).ends_with(0);
-    tried
-        .says("1 regression in 1 group")
-        .says("112 values of 2 traces")
-        .says("by chance");
-    world
-        .pinpoint(&["alerts", "try", "1", "--direction", "DOWN"])
-        .ends_with(3);
-    let tried = document(
-        &world,
-        &["alerts", "try", "--query", "test=sort", "--last", "50"],
-    );
-    assert_eq!(tried["trial"]["values"], 50);
-    let toml = world.path("alert.toml");
-    fs::write(
-        &toml,
-        "query = \"test=sort\"\ndirection = \"UP\"\nrate = 0.001\n",
-    )
-    .unwrap();
-    let toml = toml.to_str().unwrap();
-    world
-        .pinpoint(&["alerts", "new", toml, "--owner", "ada"])
-        .ends_with(0)
-        .says("alert 2 added");
-    let shown = document(&world, &["alerts", "show", "2"]);
-    assert_eq!(
-        (&shown["alert"]["owner"], &shown["alert"]["rate"]),
-        (&json!("ada"), &json!(0.001))
-    );
-    world
-        .pinpoint(&["alerts", "update", "2", "--action", "report"])
-        .ends_with(0);
-    world.pinpoint(&["alerts", "delete", "2"]).ends_with(0);
-    let listed = world.pinpoint(&["alerts", "list"]).ends_with(0);
-    listed.says("speed").says("0 alarms in 30 days");
-    assert!(!listed.stdout.contains("test=sort"));
-    let all = document(&world, &["alerts", "list", "--all"]);
-    let second = &all["alerts"][1];
-    assert_eq!(
-        (&second["state"], &second["action"]),
-        (&json!("DELETED"), &json!("report"))
-    );
-    for (words, says) in [
-        (&["new", "--query", "a"][..], "--query"),
-        (
-            &["new", "--query", "os=linux", "--group-by", "os"],
-            "group_by",
-        ),
-        (
-            &["new", "--query", "", "--algo", "stepfit", "--step", "cohen"],
-            "interesting",
-        ),
-        (
-            &[
-                "new",
-                "--query",
-                "",
-                "--step",
-                "mannwhitneyu",
-                "--interesting",
-                "2",
-            ],
-            "interesting",
-        ),
-        (&["new", "--query", "", "--algo", "magic"], "magic"),
-        (&["new", "--query", "", "--bench", "./b {"], "brace"),
-        (&["new"], "FILE"),
-        (&["show", "9"], "no alert 9"),
-        (&["list", "--dataset", "other"], "no dataset"),
-    ] {
-        let words = [&["alerts"], words].concat();
-        world.pinpoint(&words).ends_with(2).tells(says);
-    }
-}
-
-#[test]
-fn changes_are_found_in_the_store_as_in_a_table() {
-    let world = project();
-    for number in 0..COMMITS {
-        measure(&world, number);
-    }
-    let results = world.path("results");
-    let results = results.to_str().unwrap();
-    world
-        .pinpoint(&["ingest", "--format", "skia", results])
-        .ends_with(0);
-    let page = world.path("changes.html");
-    let found = world
-        .pinpoint(&["detect", "test=sort", "--report", page.to_str().unwrap()])
-        .ends_with(0);
-    found.says("regression: ").says(&world.commits[SLOW][..10]);
-    assert!(fs::read_to_string(page).unwrap().contains("test=sort"));
-    let all = document(&world, &["detect"]);
-    assert_eq!(all["series"].as_array().unwrap().len(), 2);
-    assert_eq!(all["series"][0]["direction"], "down");
-    world.pinpoint(&["detect", "test=hash"]).ends_with(3);
-    let machine = [
-        "annotate",
-        "machine",
-        &world.commits[SLOW],
-        "os",
-        "old",
-        "linux",
-    ];
-    world.pinpoint(&machine).ends_with(0);
-    let found = world.pinpoint(&["detect", "test=sort"]).ends_with(0);
-    found.tells("that of its machine, from old to linux");
-    world
-        .pinpoint(&["detect", "test=sort", "--last", "10"])
-        .ends_with(4);
-    let before = format!("..{}", world.commits[SLOW - 1]);
-    world
-        .pinpoint(&["detect", "test=sort", "--commits", &before])
-        .ends_with(3);
-    fs::write(world.repository.join("test=sort"), "a\n1\n").unwrap();
-    world
-        .pinpoint(&["detect", "test=sort"])
-        .ends_with(2)
-        .tells("--query test=sort");
-    world
-        .pinpoint(&["detect", "--query", "test=sort"])
-        .ends_with(0);
-    world.pinpoint(&["detect", "./test=sort"]).ends_with(4);
-    world
-        .pinpoint(&["detect", "nothing.csv"])
-        .ends_with(2)
-        .tells("no file nothing.csv");
 }

@@ -9,7 +9,7 @@ use pinpoint_traces::watch::{
 };
 use pinpoint_traces::{Annotation, CommitNumber, Frame, Joined, TILE_SIZE, TraceId};
 
-use crate::commands::traces::open_dataset::ALL;
+use crate::commands::traces::open_dataset::{ALL, OpenDataset};
 use crate::error::CliError;
 use crate::job::clock::now;
 use crate::job::stop::Interrupt;
@@ -21,8 +21,12 @@ const BY: &str = "watch";
 const MOST_VALUES: usize = 1 << 23;
 
 /// Runs the alerts over the values that were not seen yet, and appends what follows. Returns false if
-/// there are no alerts.
-pub(super) async fn detect(history: &History, interrupt: &Interrupt) -> Result<bool, CliError> {
+/// there are no alerts. The first run takes values from the commit `since` on for new.
+pub(super) async fn detect(
+    history: &History,
+    since: Option<&str>,
+    interrupt: &Interrupt,
+) -> Result<bool, CliError> {
     loop {
         let alerts = history.alerts().await?.into_iter();
         let alerts: Vec<Alert> = alerts.filter(Alert::is_active).collect();
@@ -35,7 +39,11 @@ pub(super) async fn detect(history: &History, interrupt: &Interrupt) -> Result<b
         if unseen.is_empty() {
             return Ok(true);
         }
-        let run = Run::new(history, &alerts, &state, &unseen, interrupt).await?;
+        let mut run = Run::new(history, &alerts, &state, &unseen, interrupt).await?;
+        if let (true, Some(commit)) = (unseen.is_all, since) {
+            let history = history.clone();
+            run.since = OpenDataset { history }.commit(commit).await?;
+        }
         let events = run.events().await?;
         match history.append_seen(&mut state, &events, &unseen).await {
             // Somebody said something of a regression, or another process watches, too.
@@ -52,6 +60,10 @@ struct Run<'a> {
     alerts: &'a [Alert],
     /// The new values, those of old ids under the new ones; absent if all are new.
     fresh: Option<BTreeMap<TraceId, BTreeSet<CommitNumber>>>,
+    /// If all are new, those from this commit on count.
+    since: CommitNumber,
+    /// The ids under which series do not go on, each with the next one.
+    renamed: BTreeMap<TraceId, TraceId>,
     /// The traces that any alert watches, without old ids of others.
     watched: BTreeSet<TraceId>,
     annotations: Vec<Annotation>,
@@ -92,6 +104,8 @@ impl<'a> Run<'a> {
             interrupt,
             alerts,
             fresh,
+            since: CommitNumber(0),
+            renamed,
             watched,
             annotations: annotations.map(|it| it.annotation).collect(),
             before: state,
@@ -127,8 +141,9 @@ impl<'a> Run<'a> {
         if let Some(newest) = newest {
             let quiet = quiet_traces(&rhythms, newest);
             let has_values = |trace: &TraceId| {
+                // One that was joined goes on under another id.
                 let fresh = self.fresh.as_ref();
-                fresh.is_none_or(|it| it.contains_key(trace))
+                self.renamed.contains_key(trace) || fresh.is_none_or(|it| it.contains_key(trace))
             };
             let kinds = quiet_events(self.before, &quiet, has_values);
             kinds.into_iter().try_for_each(|it| self.tell(it))?;
@@ -188,7 +203,8 @@ impl<'a> Run<'a> {
             match &self.fresh {
                 None => {
                     let present = frame.columns().iter().zip(row);
-                    let present = present.filter(|(_, value)| !value.is_nan());
+                    let present =
+                        present.filter(|(commit, value)| !value.is_nan() && *commit >= self.since);
                     ingested.extend(present.map(|(commit, _)| (trace.clone(), commit)));
                 }
                 Some(fresh) => {

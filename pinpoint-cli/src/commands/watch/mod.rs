@@ -88,7 +88,12 @@ impl Watcher<'_> {
     async fn look(&mut self) -> Result<IsDone, CliError> {
         self.ingest().await?;
         self.stop_if_interrupted()?;
-        let has_alerts = detection::detect(&self.history, &self.interrupt).await?;
+        let has_alerts = detection::detect(
+            &self.history,
+            self.arguments.since.as_deref(),
+            &self.interrupt,
+        )
+        .await?;
         if !has_alerts && !std::mem::replace(&mut self.has_warned, true) {
             errln!(
                 "{WARNING}warning:{WARNING:#} the dataset `{}` has no alerts, so that nothing is watched; `pinpoint alerts new` makes one",
