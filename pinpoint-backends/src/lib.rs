@@ -29,8 +29,14 @@ pub use pinpoint_luci::bigquery;
 pub use pinpoint_luci::buildbucket;
 #[cfg(feature = "cas")]
 pub use pinpoint_luci::cas;
+#[cfg(feature = "catapult")]
+pub use pinpoint_luci::catapult;
+#[cfg(feature = "cbb")]
+pub use pinpoint_luci::cbb;
 #[cfg(feature = "crrev")]
 pub use pinpoint_luci::crrev;
+#[cfg(feature = "culprit-service")]
+pub use pinpoint_luci::culprit_service;
 #[cfg(feature = "gerrit")]
 pub use pinpoint_luci::gerrit;
 #[cfg(feature = "gitiles")]

@@ -202,7 +202,7 @@ pub use pinpoint_compare::{
 pub use random::SplitMix64;
 pub use report::{
     Artifact, BuildReport, DependencyChange, Followed, Listing, PairReport, Report, RunReport,
-    Series, Usage,
+    RunTask, Series, Usage,
 };
 pub use request::{
     BuildRequest, FindMetricRequest, Key, ListRequest, Located, Request, RunPairRequest,

@@ -247,6 +247,9 @@ pub struct RunReport {
     /// The location of its output.
     #[serde(default)]
     pub log: Option<String>,
+    /// The task that made the run, where a service has tasks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<RunTask>,
     /// Notes for the user, a line each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
@@ -254,6 +257,18 @@ pub struct RunReport {
     /// the commit is asked for, as after a failed build.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub untestable: bool,
+}
+
+/// A task of a service that made a run.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunTask {
+    /// Its id.
+    pub id: String,
+    /// It ended by itself, and not because it took too long.
+    pub completed: bool,
+    /// The digest of the files that it left, `INSTANCE/HASH/SIZE`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<String>,
 }
 
 impl RunReport {

@@ -7,8 +7,14 @@ pub mod bigquery;
 pub mod buildbucket;
 #[cfg(feature = "cas")]
 pub mod cas;
+#[cfg(feature = "catapult")]
+pub mod catapult;
+#[cfg(feature = "cbb")]
+pub mod cbb;
 #[cfg(feature = "crrev")]
 pub mod crrev;
+#[cfg(feature = "culprit-service")]
+pub mod culprit_service;
 #[cfg(feature = "gerrit")]
 pub mod gerrit;
 #[cfg(feature = "gitiles")]

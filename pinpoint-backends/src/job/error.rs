@@ -48,6 +48,10 @@ pub enum JobError {
     /// It can't be stored: the name of a file is not UTF-8, for instance.
     #[error("the job can't be stored: {0}")]
     Unwritable(#[source] serde_json::Error),
+    /// A word of its request has no place in another API.
+    #[cfg(feature = "api")]
+    #[error(transparent)]
+    Legacy(#[from] pinpoint_core::api::LegacyJobError),
     /// Its spec asks for a search that can't be made.
     #[error(transparent)]
     Spec(#[from] SpecError),

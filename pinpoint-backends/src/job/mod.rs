@@ -116,6 +116,8 @@ mod error;
 #[cfg(feature = "local")]
 mod explained;
 mod files;
+#[cfg(feature = "api")]
+mod legacy;
 mod proof;
 #[cfg(feature = "local")]
 mod request;
@@ -141,6 +143,8 @@ pub use explained::{
     profile_pairs,
 };
 pub use files::{PATCH, fetch_files};
+#[cfg(feature = "api")]
+pub use legacy::{LegacyContext, legacy_response};
 #[cfg(feature = "local")]
 pub use request::{JobRequest, RequestedMeasure};
 #[cfg(feature = "api")]

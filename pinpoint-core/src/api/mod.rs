@@ -24,6 +24,9 @@
 //! # Ok::<(), serde_json::Error>(())
 //! ```
 //!
+//! [`LegacyJob`] makes a [`LegacyJobResponse`] of a job and its journal, and [`write_back_body`] the
+//! body that Catapult's database is sent.
+//!
 //! In the other direction, [`NotCarried`] names a part that a message has no place for.
 
 mod bisection;
@@ -31,6 +34,7 @@ mod commits;
 mod culprit_finder;
 mod executions;
 mod json;
+mod legacy_job;
 #[allow(
     clippy::all,
     unreachable_pub,
@@ -50,6 +54,9 @@ pub use bisection::ValidBisection;
 pub use commits::FlatCommit;
 pub use culprit_finder::ValidCulpritFinder;
 pub use json::from_json;
+pub use legacy_job::{
+    AnsweredRun, LegacyJob, LegacyJobError, MissingInBody, runs_of, write_back_body,
+};
 pub use messages::*;
 pub use pairwise::{Source, ValidPairwise};
 pub use plain_json::{from_plain_json, to_plain_json};

@@ -20,6 +20,7 @@ mod explain_simulated;
 mod exports;
 mod find_metric;
 mod job_machine;
+mod legacy_job;
 mod measured_metric;
 mod pairwise;
 mod pinpoint_strategy;

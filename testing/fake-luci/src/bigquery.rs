@@ -98,40 +98,76 @@ pub(crate) async fn insert(
     Json(json!({"kind": "bigquery#tableDataInsertAllResponse"})).into_response()
 }
 
-/// Answers `jobs.query`: which numbers a table has of a job.
+/// `SELECT COLUMNS FROM TABLE WHERE COLUMN = @NAME`, taken apart.
+struct Question<'a> {
+    columns: Vec<&'a str>,
+    table: &'a str,
+    column: &'a str,
+    parameter: &'a str,
+}
+
+fn question(sql: &str) -> Option<Question<'_>> {
+    let (columns, rest) = sql.strip_prefix("SELECT ")?.split_once(" FROM `")?;
+    let (table, rest) = rest.split_once("` WHERE ")?;
+    let (column, parameter) = rest.split_once(" = @")?;
+    Some(Question {
+        columns: columns.split(", ").collect(),
+        table,
+        column,
+        parameter,
+    })
+}
+
+/// Answers `jobs.query`: the rows of a table whose column has a value.
 pub(crate) async fn query(
     State(luci): State<FakeLuci>,
     Path(project): Path<String>,
     Json(asked): Json<Value>,
 ) -> Response {
     let sql = asked["query"].as_str().unwrap_or_default();
-    let table = sql
-        .strip_prefix("SELECT number FROM `")
-        .and_then(|rest| rest.strip_suffix("` WHERE job = @job"));
-    let Some(table) = table else {
+    let Some(question) = question(sql) else {
         return bad("another question");
     };
     let mut state = luci.state();
-    let Some(table) = state.tables.get_mut(&format!("{project}.{table}")) else {
+    let Some(table) = state
+        .tables
+        .get_mut(&format!("{project}.{}", question.table))
+    else {
         return StatusCode::NOT_FOUND.into_response();
     };
     if !table.is_seen() {
         return StatusCode::NOT_FOUND.into_response();
     }
     let parameter = &asked["queryParameters"][0];
-    let job = &parameter["parameterValue"]["value"];
+    let value = &parameter["parameterValue"]["value"];
     let is_plain = asked["useLegacySql"] == false && asked["useQueryCache"] == false;
-    if parameter["name"] != "job" || !is_plain {
+    if parameter["name"] != question.parameter || !is_plain {
         return bad("the parameter");
     }
-    let rows = table.rows.iter().filter(|row| row["job"] == *job);
-    let rows = rows.map(|row| json!({"f": [{"v": row["number"].to_string()}]}));
+    let column = |name: &&str| table.columns.iter().find(|column| column["name"] == **name);
+    let columns: Option<Vec<&Value>> = question.columns.iter().map(column).collect();
+    let Some(columns) = columns else {
+        return bad("a column that the table does not have");
+    };
+    // All values are texts.
+    let cell = |value: &Value| match value {
+        Value::Null => json!({"v": null}),
+        Value::String(text) => json!({"v": text}),
+        value => json!({"v": value.to_string()}),
+    };
+    let rows = table
+        .rows
+        .iter()
+        .filter(|row| row[question.column] == *value);
+    let rows = rows.map(|row| {
+        let cells = question.columns.iter().map(|name| cell(&row[*name]));
+        json!({"f": cells.collect::<Vec<_>>()})
+    });
     let rows: Vec<Value> = rows.collect();
-    let column = json!({"name": "number", "type": "INTEGER", "mode": "REQUIRED"});
     Json(json!({
         "jobComplete": true,
         "jobReference": {"projectId": project, "jobId": "job", "location": "US"},
-        "schema": {"fields": [column]},
+        "schema": {"fields": columns},
         "totalRows": rows.len().to_string(),
         "rows": rows,
     }))
@@ -148,6 +184,17 @@ impl FakeLuci {
     /// that.
     pub fn lose_rows(&self, loses: bool) {
         self.state().loses_rows = loses;
+    }
+
+    /// Makes a table of this name with columns of texts.
+    pub fn make_table(&self, name: &str, columns: &[&str]) {
+        let columns = columns.iter();
+        let columns = columns.map(|name| json!({"name": name, "type": "STRING"}));
+        let table = Table {
+            columns: columns.collect(),
+            ..Table::default()
+        };
+        self.state().tables.insert(name.into(), table);
     }
 
     /// The rows of a table, by the name `PROJECT.DATASET.TABLE`; none when there is no such table.

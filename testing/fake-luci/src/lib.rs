@@ -8,6 +8,7 @@
 mod bigquery;
 mod buildbucket;
 mod cas;
+mod catapult;
 mod clock;
 mod crrev;
 mod faults;
@@ -24,6 +25,7 @@ mod world;
 
 pub use buildbucket::Build;
 pub use cas::INSTANCE;
+pub use catapult::{ReceivedAttempt, ReceivedJob, ReceivedState};
 pub use faults::Faults;
 pub use folder::Folder;
 pub use git::Repository;

@@ -12,7 +12,7 @@ use axum::routing::{get, post};
 
 use crate::faults::Faults;
 use crate::services::FakeLuci;
-use crate::{bigquery, cas, crrev, gerrit, gitiles, issue_tracker, prpc};
+use crate::{bigquery, cas, catapult, crrev, gerrit, gitiles, issue_tracker, prpc};
 
 /// The body of a request, at most.
 const MOST_BYTES: usize = 8 << 20;
@@ -23,6 +23,7 @@ impl FakeLuci {
     pub fn routes(&self) -> Router {
         Router::new()
             .route("/gitiles/{host}/{*path}", get(gitiles::answer))
+            .route("/api/job", post(catapult::store))
             .route("/gerrit/{host}/changes/{change}", get(gerrit::change))
             .route("/gerrit/{host}/a/changes/{change}", get(gerrit::change))
             .route("/_ah/api/crrev/v1/redirect/{asked}", get(crrev::redirect))
@@ -85,7 +86,9 @@ async fn method(
 async fn trouble(State(luci): State<FakeLuci>, request: Request, next: Next) -> Response {
     let path = request.uri().path();
     let is_prpc = path.starts_with("/prpc/");
-    let is_report = path.starts_with("/v1/issues/") || path.starts_with("/bigquery/");
+    let is_report = ["/v1/issues/", "/bigquery/", "/api/job"]
+        .iter()
+        .any(|beginning| path.starts_with(beginning));
     let (faults, refusal, draws) = {
         let mut state = luci.state();
         state.requests += 1;

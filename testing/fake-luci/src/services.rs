@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::bigquery;
 use crate::buildbucket::Build;
+use crate::catapult::ReceivedJob;
 use crate::clock::Clock;
 use crate::faults::{Faults, Random};
 use crate::gerrit::Change;
@@ -36,6 +37,9 @@ pub(crate) struct State {
     pub(crate) requests: u64,
     pub(crate) issues: BTreeMap<u64, Issue>,
     pub(crate) changes: BTreeMap<u64, Change>,
+    pub(crate) received_jobs: Vec<ReceivedJob>,
+    /// The number of the next jobs that Catapult refuses.
+    pub(crate) catapult_refuses: usize,
     /// By project, dataset and name.
     pub(crate) tables: BTreeMap<String, bigquery::Table>,
     /// The number of requests that a new table is hidden from.
@@ -46,6 +50,8 @@ pub(crate) struct State {
     pub(crate) traces_cut: usize,
     /// Rows are taken, and in no table.
     pub(crate) loses_rows: bool,
+    /// Values fall where they would grow.
+    pub(crate) inverted: bool,
     /// Tasks that name a bot are refused, as when all of them died a moment ago.
     pub(crate) refuses_ids: bool,
     /// The calls of the methods of Buildbucket and Swarming.
@@ -80,11 +86,14 @@ impl FakeLuci {
             requests: 0,
             issues: BTreeMap::new(),
             changes: BTreeMap::new(),
+            received_jobs: Vec::new(),
+            catapult_refuses: 0,
             tables: BTreeMap::new(),
             unseen_for: 0,
             traces_lost: false,
             traces_cut: 0,
             loses_rows: false,
+            inverted: false,
             refuses_ids: false,
             calls: BTreeMap::new(),
         };
@@ -170,9 +179,14 @@ impl FakeLuci {
         self.state().requests
     }
 
-    /// The calls of a method so far, such as `GetBuild` or `Bots/ListBots`.
+    /// The calls of a method so far, such as `GetBuild` or `Bots/ListBots`, or of `Catapult`.
     pub fn calls(&self, method: &str) -> u64 {
         self.state().calls.get(method).copied().unwrap_or_default()
+    }
+
+    /// Lets values fall where they would grow, as scores do.
+    pub fn invert_values(&self) {
+        self.state().inverted = true;
     }
 
     /// Refuses tasks that name a bot, or takes them again.

@@ -50,9 +50,14 @@ pub use token_source::{TokenSource, UnknownTokenSource};
 pub use tokens::{TokenError, Tokens};
 pub use transport::{Transport, TransportError, Web};
 
-#[cfg(feature = "cas")]
+#[cfg(any(feature = "cas", feature = "culprit-service"))]
 pub(crate) use address::check as check_address;
-#[cfg(any(feature = "bigquery", feature = "cas", feature = "issue-tracker"))]
+#[cfg(any(
+    feature = "bigquery",
+    feature = "cas",
+    feature = "culprit-service",
+    feature = "issue-tracker"
+))]
 pub(crate) use random::random_seed;
 
 /// The permissions of a token.

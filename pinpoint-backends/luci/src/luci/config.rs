@@ -6,10 +6,12 @@ use std::time::Duration;
 use pinpoint_core::bots::Swarming as Machines;
 use serde::{Deserialize, Serialize};
 
+use super::culprit_callback::CulpritCallback;
 use super::error::LuciError;
 use super::profiles::LuciProfiling;
 use super::reports::ReportSettings;
 use super::services::Addresses;
+use super::write_back::WriteBack;
 use crate::buildbucket::{BuilderId, PlanError};
 use crate::swarming::{BenchmarkRun, TaskSettings};
 
@@ -48,6 +50,12 @@ pub struct LuciConfig {
     /// The issue that gets a comment on the result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub issue: Option<u64>,
+    /// The culprit service that hears of verified culprits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub culprit_callback: Option<CulpritCallback>,
+    /// The database that the result of a search is written back to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub write_back: Option<WriteBack>,
     /// The profiling of runs, for a job that compares their profiles.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profiling: Option<LuciProfiling>,
@@ -108,6 +116,8 @@ impl LuciConfig {
             charts: RequestedCharts::default(),
             settings: LuciSettings::default(),
             issue: None,
+            culprit_callback: None,
+            write_back: None,
             profiling: None,
             seed,
         }

@@ -151,6 +151,9 @@ pub enum LuciError {
     /// The name of the table of culprits has the wrong form.
     #[error("reports.culprits is {0:?}; write PROJECT.DATASET.TABLE")]
     Table(String),
+    /// The name of a table for runs has the wrong form.
+    #[error("{0:?} is no table; write PROJECT.DATASET.TABLE")]
+    ExportTable(String),
     /// The status of an issue is unknown.
     #[error("reports.status is {0:?}; choose one of {known}", known = IssueTracker::STATUSES.join(", "))]
     IssueStatus(String),
@@ -206,6 +209,7 @@ impl LuciError {
             | Self::Kept(_)
             | Self::Interval { .. }
             | Self::Table(_)
+            | Self::ExportTable(_)
             | Self::IssueStatus(_)
             | Self::Hotlist(_)
             | Self::Address(_)

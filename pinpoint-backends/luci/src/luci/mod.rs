@@ -51,6 +51,9 @@
 //! | `result_source.rs` | names for the result of a job |
 //! | `dry_run.rs` | the requests of an action, without sending them |
 //! | `reports/` | reports on the result |
+//! | `export.rs`, `table.rs` | runs of one commit, and their values in a table |
+//! | `culprit_callback.rs` | culprits for Perf's culprit service |
+//! | `write_back.rs` | the job in Catapult's database |
 //!
 //! # Once only
 //!
@@ -75,9 +78,11 @@
 mod bots;
 mod builds;
 mod config;
+mod culprit_callback;
 mod dry_run;
 mod error;
 mod executor;
+mod export;
 mod given;
 mod handle;
 mod metric;
@@ -92,12 +97,19 @@ mod result_source;
 mod runs;
 mod services;
 mod sources;
+mod table;
+mod write_back;
 
 pub use config::{Benchmark, Intervals, LuciConfig, LuciSettings, RequestedCharts};
+pub use culprit_callback::{
+    CallbackError, CulpritCallback, ToldPerf, tell_perf, verified_culprits,
+};
 pub use error::LuciError;
 pub use executor::LuciExecutor;
+pub use export::{Collected, ExportError, ExportPlan, ExportRow, ExportTable, Exported};
 pub use given::given_build;
 pub use outputs::{OutputError, TaskOutputs};
 pub use profiles::LuciProfiling;
 pub use reports::{CompletedReport, ReportError, ReportSettings, ReportSubject, Reports};
 pub use services::{Addresses, LuciServices};
+pub use write_back::{WriteBack, WriteBackError, WrittenBack, write_back};

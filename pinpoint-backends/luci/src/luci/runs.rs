@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use pinpoint_core::{Artifact, Charts, Heartbeat, Metric, RunReport, RunRequest, Series, Variant};
+use pinpoint_core::{
+    Artifact, Charts, Heartbeat, Metric, RunReport, RunRequest, RunTask, Series, Variant,
+};
 
 use tokio::time::sleep;
 
@@ -235,6 +237,11 @@ impl LuciExecutor {
         };
         report.bot = Some(task.bot_id.clone()).filter(|bot| !bot.is_empty());
         report.exit_code = i32::try_from(task.exit_code).ok();
+        report.task = Some(RunTask {
+            id: task.task_id.clone(),
+            completed: task.state == TaskState::Completed,
+            output: task.cas_output_root.as_ref().map(CasReference::to_string),
+        });
         let mut log = self.services.swarming.page_of(&task.task_id);
         log.push_str(&format!(" (CAS in: {}", build.digest));
         if let Some(root) = &task.cas_output_root {

@@ -9,6 +9,7 @@ use super::outputs::TaskOutputs;
 use crate::bigquery::BigQuery;
 use crate::buildbucket::{self, Buildbucket};
 use crate::cas;
+use crate::catapult;
 use crate::crrev::{self, Crrev};
 use crate::gerrit;
 use crate::gitiles::{Gitiles, GitilesConfig, PER_SECOND};
@@ -38,6 +39,10 @@ pub struct Addresses {
     pub issue_tracker: String,
     /// Of BigQuery, which has a table of culprits.
     pub bigquery: String,
+    /// Of Catapult's database.
+    pub catapult: String,
+    /// Of the one for trials.
+    pub catapult_staging: String,
 }
 
 impl Default for Addresses {
@@ -52,6 +57,8 @@ impl Default for Addresses {
             cas: cas::ADDRESS.into(),
             issue_tracker: IssueTracker::GOOGLE.into(),
             bigquery: BigQuery::GOOGLE.into(),
+            catapult: catapult::ADDRESS.into(),
+            catapult_staging: catapult::STAGING.into(),
         }
     }
 }

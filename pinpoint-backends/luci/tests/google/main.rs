@@ -11,6 +11,8 @@ mod buildbucket;
 mod calls;
 #[cfg(feature = "cas")]
 mod cas;
+#[cfg(feature = "luci")]
+mod culprit_service;
 #[cfg(feature = "gitiles")]
 mod gitiles;
 #[cfg(feature = "issue-tracker")]

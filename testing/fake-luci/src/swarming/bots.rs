@@ -123,7 +123,10 @@ impl State {
         let is_foreign = self.tasks[task].request_uuid.is_empty();
         let level = self.level_of(&self.tasks[task].build);
         let output = level.filter(|_| !is_foreign).map(|level| {
-            let value = level + offset + noise;
+            let value = match self.inverted {
+                true => 300.0 - level + offset + noise,
+                false => level + offset + noise,
+            };
             let Task {
                 benchmark, trace, ..
             } = self.tasks[task].clone();

@@ -184,8 +184,7 @@ impl Fixture {
             &source,
             &transport,
             (machines, benchmark),
-            intervals,
-            self.seed,
+            (intervals, self.seed),
         )
     }
 
@@ -239,8 +238,7 @@ impl Fixture {
             &source,
             &transport,
             (machines(), benchmark(BENCHMARK, TARGET)),
-            intervals,
-            self.seed,
+            (intervals, self.seed),
         )
     }
 
@@ -286,8 +284,7 @@ fn executor(
     source: &TokenSource,
     transport: &Arc<dyn Transport>,
     (machines, benchmark): (Swarming, Benchmark),
-    intervals: Intervals,
-    seed: u64,
+    (intervals, seed): (Intervals, u64),
 ) -> LuciExecutor {
     let server = machines.swarming_server.clone();
     let seed = Some(seed);

@@ -1,5 +1,6 @@
 //! Jobs on fake services in one process, in simulated time.
 
+mod export;
 mod faults;
 mod fixture;
 mod in_go;
