@@ -107,6 +107,8 @@ async fn run(arguments: Arguments) -> Result<u8, CliError> {
         Command::Workers(command) => commands::worker::look(command, display).await,
         Command::Temporal(command) => job::temporal::run(command, &display).await,
         Command::Bots(command) => commands::bots::run(&command, &display),
+        Command::Cbb(cbb) => job::luci::cbb(cbb, &display),
+        Command::Export(export) => job::luci::export(*export, &display).await,
         Command::Demo(demo) => commands::demo::run(demo, display).await,
         Command::Clean(clean) => job::storage::clean(&clean, &display),
         Command::Completions { shell } => {

@@ -12,7 +12,8 @@ use pinpoint_core::{
 use super::explain::ProfilerParser;
 use super::values::magnitude;
 use super::{
-    BENCHMARK, BUDGET, Benchmark, JobOptions, LUCI, OUTPUT, ProfilerArgument, QUESTION, STRATEGY,
+    BENCHMARK, BUDGET, Benchmark, Callback, JobOptions, LUCI, OUTPUT, ProfilerArgument, QUESTION,
+    STRATEGY, WriteBackArgument,
 };
 
 /// Find the commit between a good and a bad one that changed a benchmark.
@@ -109,6 +110,17 @@ pub(crate) struct Bisect {
         value_parser = clap::value_parser!(u64).range(1..)
     )]
     pub(crate) bug: Option<u64>,
+    /// Write the job to this database of Chromium's dashboards when it has its result. A failure is
+    /// a warning, and `pinpoint jobs write-back` tries again.
+    #[arg(
+        long,
+        value_enum,
+        value_name = "DATABASE",
+        help_heading = LUCI,
+        requires = "executor",
+        conflicts_with = "dry_run"
+    )]
+    pub(crate) write_back: Option<WriteBackArgument>,
     /// When a culprit is found, run it and its parent under a profiler, and say which
     /// functions' time moved; as `pinpoint explain JOB` does later.
     #[arg(long, help_heading = OUTPUT, conflicts_with = "dry_run")]
@@ -169,6 +181,8 @@ pub(crate) struct Culprit {
     /// The number of pairs of runs in each verification: even, and at least 6.
     #[arg(long, value_name = "N", default_value_t = 30, help_heading = QUESTION)]
     pub(crate) pairs: u32,
+    #[command(flatten)]
+    pub(crate) callback: Callback,
 }
 
 /// The source of the suspicion of commits.

@@ -80,6 +80,20 @@ pub(crate) enum OutputFormat {
     Csv,
     /// Annotations of GitHub Actions.
     Github,
+    /// The form that jobs had in the API that Chromium's Pinpoint replaced.
+    #[value(skip)]
+    LegacyJson,
+}
+
+/// The format of a job's own, for those who read jobs of Chromium's Pinpoint.
+const LEGACY_JSON: &str = "legacy-json";
+
+/// The formats of a job.
+pub(super) fn formats_of_job() -> impl TypedValueParser<Value = OutputFormat> {
+    PossibleValuesParser::new(["text", "json", LEGACY_JSON]).try_map(|name| match &*name {
+        LEGACY_JSON => Ok(OutputFormat::LegacyJson),
+        name => OutputFormat::from_str(name, false),
+    })
 }
 
 /// The formats that all commands have.

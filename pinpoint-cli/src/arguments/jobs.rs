@@ -6,7 +6,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use clap::{Args, Subcommand};
 use pinpoint_backends::store::{JobFilter, JobId};
 
-use super::{LuciTokens, ProvisionOptions, Signing};
+use super::display::formats_of_job;
+use super::{LuciTokens, OUTPUT, OutputFormat, ProvisionOptions, Signing};
 
 const KINDS: [&str; 6] = [
     "bisection",
@@ -77,6 +78,17 @@ Examples:
     Show {
         /// The job id, or its beginning.
         job: String,
+        /// The format of the job on standard output; legacy-json is that of the API that Chromium's
+        /// Pinpoint replaced.
+        #[arg(long, help_heading = OUTPUT, value_parser = formats_of_job(), default_value = "text")]
+        output: OutputFormat,
+    },
+    /// Write a job with --write-back to its database, if that failed before.
+    WriteBack {
+        /// The job id, or its beginning.
+        job: String,
+        #[command(flatten)]
+        tokens: LuciTokens,
     },
     /// Resume a job that was interrupted, killed, canceled or failed.
     Resume {

@@ -71,6 +71,59 @@ pub(super) fn option_without_executor(matches: &ArgMatches) -> Option<&'static s
     given.filter(|_| takes_executor && !is_given("executor"))
 }
 
+// The culprit service that hears of the culprits.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct Callback {
+    /// Tell this culprit service of Perf, by gRPC, of the culprits that passed. A failure is a
+    /// warning, and `pinpoint jobs resume` tries again.
+    #[arg(
+        long,
+        value_name = "URL",
+        help_heading = LUCI,
+        requires = "executor",
+        requires = "anomaly_group",
+        conflicts_with = "dry_run"
+    )]
+    culprit_service: Option<String>,
+    /// The group of anomalies that the job is made for, by its id at Perf.
+    #[arg(long, value_name = "ID", help_heading = LUCI, requires = "culprit_service")]
+    anomaly_group: Option<String>,
+    /// The certificate of a private authority that the culprit service has, in addition to those
+    /// that this machine trusts.
+    #[arg(long, value_name = "FILE.pem", help_heading = LUCI, requires = "culprit_service")]
+    culprit_authority: Option<PathBuf>,
+}
+
+#[cfg(feature = "luci")]
+impl Callback {
+    /// The callback of a job; none without a service.
+    pub(crate) fn into_config(self) -> Option<pinpoint_backends::luci::CulpritCallback> {
+        Some(pinpoint_backends::luci::CulpritCallback {
+            url: self.culprit_service?,
+            anomaly_group: self.anomaly_group.unwrap_or_default(),
+            authority: self.culprit_authority,
+        })
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum WriteBackArgument {
+    /// Of Chromium's dashboards.
+    Catapult,
+    /// For trials.
+    CatapultStaging,
+}
+
+#[cfg(feature = "luci")]
+impl From<WriteBackArgument> for pinpoint_backends::luci::WriteBack {
+    fn from(argument: WriteBackArgument) -> Self {
+        match argument {
+            WriteBackArgument::Catapult => Self::Catapult,
+            WriteBackArgument::CatapultStaging => Self::CatapultStaging,
+        }
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ExecutorArgument {
     /// Builds by Buildbucket, runs by Swarming.

@@ -5,11 +5,13 @@ mod annotate;
 mod benchmark;
 mod bisect;
 mod bots;
+mod cbb;
 mod compare;
 mod detect;
 mod display;
 mod doctor;
 mod explain;
+mod export;
 mod headings;
 mod ingest;
 mod job_options;
@@ -39,6 +41,7 @@ pub(crate) use self::annotate::{Annotate, AnnotateCommand, Author, Note};
 pub(crate) use self::benchmark::Benchmark;
 pub(crate) use self::bisect::{Bisect, Culprit, PriorArgument, StrategyArgument, searched};
 pub(crate) use self::bots::{Bots, BotsCommand};
+pub(crate) use self::cbb::Cbb;
 pub(crate) use self::compare::Compare;
 pub(crate) use self::detect::Detect;
 #[cfg(test)]
@@ -46,13 +49,14 @@ pub(crate) use self::detect::DetectHistory;
 pub(crate) use self::display::{Display, Output, OutputFormat, resume_options};
 pub(crate) use self::doctor::Doctor;
 pub(crate) use self::explain::{Explain, ProfilerArgument};
+pub(crate) use self::export::{Export, ExportedRuns};
 use self::headings::{
     BENCHMARK, BUDGET, LUCI, OUTPUT, QUESTION, STORAGE, STRATEGY, TEMPORAL, WORKERS,
 };
 pub(crate) use self::ingest::{FileFormat, Ingest};
 pub(crate) use self::job_options::JobOptions;
 pub(crate) use self::jobs::Jobs;
-pub(crate) use self::luci::{Luci, LuciTokens};
+pub(crate) use self::luci::{Callback, Luci, LuciTokens, WriteBackArgument};
 pub(crate) use self::midpoint::{Midpoint, StateArgument};
 pub(crate) use self::pairwise::Pairwise;
 pub(crate) use self::plan::{KindArgument, Plan};
@@ -178,6 +182,12 @@ Exit codes:
     Temporal(TemporalCommand),
     /// List and inspect the bots that run benchmarks.
     Bots(Bots),
+    /// Compare browsers with each release.
+    #[command(subcommand)]
+    Cbb(Cbb),
+    /// Run a benchmark of Chromium on one commit, for tables at BigQuery.
+    #[command(subcommand)]
+    Export(Box<Export>),
     /// Bisect a sample repository.
     Demo(Demo),
     /// Remove builds, work trees and profiles that no running job uses.

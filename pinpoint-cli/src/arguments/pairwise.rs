@@ -25,8 +25,8 @@ Examples:
 Exit codes: 0 the experiment is worse, or different where better is not known;
 3 no difference, or only improvements; 4 not decided; others as in `pinpoint help`.")]
 pub(crate) struct Pairwise {
-    /// A patch to apply to the experiment before it is built; with --executor, the address of
-    /// a patch set at Gerrit.
+    /// A patch to apply to the experiment before it is built; with --executor, a patch set at
+    /// Gerrit: its address, crrev.com/c/CHANGE or CHANGE/PATCHSET, the newest if none is named.
     #[arg(long, value_name = "FILE", help_heading = BENCHMARK, display_order = 900)]
     pub(crate) patch: Option<PathBuf>,
     /// An argument of the benchmark at the base, after those of COMMAND; may be repeated.
@@ -59,21 +59,22 @@ pub(crate) struct Pairwise {
     pub(crate) experiment_env: Vec<(String, String)>,
     /// The directory of a finished build to run the benchmark in, instead of BASE. No
     /// git repository is needed then, and nothing is built. The path given by
-    /// --results is removed there before each run.
+    /// --results is removed there before each run. With --executor, the digest of a build in
+    /// CAS, HASH/SIZE.
     #[arg(
         long,
-        value_name = "DIR",
+        value_name = "BUILD",
         help_heading = BENCHMARK,
         display_order = 905,
         requires = "experiment_build",
         conflicts_with_all = [
-            "base", "experiment", "patch", "build", "repo", "repository", "executor"
+            "base", "experiment", "patch", "build", "repo", "repository"
         ]
     )]
     pub(crate) base_build: Option<PathBuf>,
     /// The directory of the build to compare with it, instead of EXPERIMENT; the same
     /// directory again shows the noise of the benchmark.
-    #[arg(long, value_name = "DIR", requires = "base_build", help_heading = BENCHMARK, display_order = 906)]
+    #[arg(long, value_name = "BUILD", requires = "base_build", help_heading = BENCHMARK, display_order = 906)]
     pub(crate) experiment_build: Option<PathBuf>,
     /// The only metric to compare [default: all that the benchmark reports].
     #[arg(long, value_name = "NAME", help_heading = QUESTION)]

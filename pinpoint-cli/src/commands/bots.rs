@@ -90,10 +90,10 @@ fn list(bots: &Bots, display: &Display) {
     let width = bots.iter().map(|bot| name(bot.name).chars().count()).max();
     let width = width.unwrap_or_default();
     for bot in bots.iter() {
-        let note = if bot.out_of_resources {
-            ", out of resources"
-        } else {
-            ""
+        let note = match (bot.out_of_resources, bot.no_culprit_finder) {
+            (true, _) => ", out of resources",
+            (false, true) => ", no culprit finders",
+            (false, false) => "",
         };
         outln!(
             "{BOLD}{:<width$}{BOLD:#}  {DIM}{}{note}{DIM:#}",
@@ -137,6 +137,9 @@ fn show(bots: &Bots, bot: Bot<'_>, display: &Display) {
     if bot.out_of_resources {
         outln!("  out of resources: takes no jobs for now");
     }
+    if bot.no_culprit_finder {
+        outln!("  too few machines: takes no culprit finders for now");
+    }
     if let Some(repository) = bot.repository {
         line("repository", repository);
     }
@@ -152,6 +155,9 @@ fn show(bots: &Bots, bot: Bot<'_>, display: &Display) {
                     "dimension",
                     &format!("{}: {}", dimension.key, dimension.value),
                 );
+            }
+            for argument in &swarming.extra_test_args {
+                line("extra argument", argument);
             }
         }
         _ => {}

@@ -110,7 +110,8 @@ fn compared(arguments: &Compare) -> Result<ComparedFiles, CliError> {
 
 fn print_comparison(files: &ComparedFiles, output: OutputFormat) {
     match output {
-        OutputFormat::Text => print_text(&table::render(files)),
+        // Only jobs have the last.
+        OutputFormat::Text | OutputFormat::LegacyJson => print_text(&table::render(files)),
         // Every key is a string, and a number that is not finite is null: this can't fail.
         OutputFormat::Json => print_json(serde_json::to_string_pretty(files).unwrap_or_default()),
         OutputFormat::Markdown => print(format_args!("{}", markdown::render(files))),

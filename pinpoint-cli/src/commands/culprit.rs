@@ -7,9 +7,13 @@ use crate::job::command_line;
 use crate::job::luci;
 
 pub(crate) async fn run(arguments: Culprit, display: Display) -> Result<u8, CliError> {
-    let Culprit { bisect, pairs } = arguments;
+    let Culprit {
+        bisect,
+        pairs,
+        callback,
+    } = arguments;
     if bisect.job.assignment.in_luci() {
-        return luci::bisect(bisect, Some(pairs), display).await;
+        return luci::bisect(bisect, Some((pairs, callback)), display).await;
     }
     let display = bisect.job.assignment.display(display);
     bisect.benchmark.say_where(&display);

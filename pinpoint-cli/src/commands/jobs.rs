@@ -13,11 +13,11 @@ use pinpoint_core::JobState;
 use serde_json::json;
 
 use self::keeping::Which;
-use crate::arguments::{Display, Jobs, Output};
+use crate::arguments::{Display, Jobs, Output, OutputFormat};
 use crate::error::CliError;
 use crate::exit_code::FOUND;
 use crate::job::storage::Storage;
-use crate::job::{explanation, report, wait};
+use crate::job::{explanation, luci, report, wait};
 use crate::show::output::{outln, print_json};
 
 pub(crate) async fn run(command: Jobs, display: Display) -> Result<u8, CliError> {
@@ -55,7 +55,15 @@ pub(crate) async fn run(command: Jobs, display: Display) -> Result<u8, CliError>
             let interrupted = storage.interrupted(&running).await?;
             lists::list(&page, &interrupted, &place, &filter, &display)
         }
-        Jobs::Show { job } => {
+        Jobs::Show {
+            job,
+            output: OutputFormat::LegacyJson,
+        } => luci::show_legacy(&storage, &store.jobs().find(&job.parse()?).await?).await,
+        Jobs::WriteBack { job, tokens } => {
+            let job = store.jobs().find(&job.parse()?).await?;
+            luci::write_back(&storage, &job, &tokens, &display).await
+        }
+        Jobs::Show { job, .. } => {
             lists::show(&storage, &store.jobs().find(&job.parse()?).await?, &display).await
         }
         Jobs::Resume {

@@ -3,6 +3,8 @@
 
 mod explain;
 mod reports;
+mod tables;
+mod write_back;
 
 use std::fs;
 use std::path::Path;
@@ -65,11 +67,13 @@ impl Scene {
              gitiles = \"{address}/gitiles/{{host}}\"\n\
              gitiles_per_second = 1000\n\
              crrev = \"{address}\"\n\
+             gerrit = \"{address}/gerrit/{{host}}\"\n\
              buildbucket = \"{address}\"\n\
              swarming = \"{address}\"\n\
              cas = \"{address}\"\n\
              issue_tracker = \"{address}\"\n\
              bigquery = \"{address}\"\n\
+             catapult = \"{address}\"\n\
              [intervals]\n\
              tasks = 10\n\
              builds = 10\n\
@@ -186,6 +190,85 @@ fn a_patch_at_gerrit_is_tried() {
     // One shows the charts and their directions.
     assert_eq!(scene.luci.all_tasks().len(), 25);
     scene.nothing_is_left();
+}
+
+#[test]
+fn the_newest_patch_set_is_tried_on_the_newest_build() {
+    let scene = Scene::new(&IN_MAIN, FAST);
+    scene.luci.add_change(7, "chromium/src", 3);
+    for index in [3, 5] {
+        let hash = scene.main(index);
+        scene.luci.made_by_waterfall("linux-builder-perf", hash);
+    }
+    let more = [
+        "--pairs",
+        "12",
+        "--patch",
+        "crrev.com/c/7",
+        "--story",
+        "default",
+    ];
+    let finished = scene.job("pairwise", &[&more[..], &["recent"]].concat());
+    let finished = finished.ends_with(0);
+    let document = finished.document();
+    assert_eq!(
+        document["base"]["commit"]["main"]["git_hash"],
+        scene.main(5),
+        "{finished}"
+    );
+    let patch = &document["experiment"]["commit"]["patch"];
+    assert!(patch.to_string().contains("\"patchset\":3"), "{finished}");
+    // The base was built already.
+    assert_eq!(scene.luci.calls("ScheduleBuild"), 1);
+}
+
+#[test]
+fn two_builds_are_compared_by_their_digests() {
+    let scene = Scene::new(&IN_MAIN, FAST);
+    let digest = |index| {
+        scene
+            .luci
+            .made_by_waterfall("linux-builder-perf", scene.main(index));
+        let builds = scene.luci.all_builds();
+        builds.last().unwrap().digest().unwrap().to_owned()
+    };
+    let (base, experiment) = (digest(3), digest(20));
+    let builds = [
+        "--pairs",
+        "8",
+        "--base-build",
+        &base,
+        "--experiment-build",
+        &experiment,
+    ];
+    let finished = scene.job("pairwise", &builds).ends_with(0);
+    assert_eq!(finished.document()["status"], "different", "{finished}");
+    assert_eq!(scene.luci.calls("ScheduleBuild"), 0);
+    let wrong = ["--base-build", "here", "--experiment-build", "there"];
+    let refused = scene.job("pairwise", &wrong).ends_with(2);
+    refused.tells("HASH/SIZE");
+}
+
+#[test]
+fn what_chromes_bots_can_not_run_is_refused_before_anything_is_asked() {
+    let scene = Scene::new(&IN_MAIN, FAST);
+    let ends = [scene.main(0), scene.main(23)];
+    let asked = |kind, bot, benchmark| {
+        let words = [
+            kind,
+            "--executor",
+            "luci",
+            "--bot",
+            bot,
+            "--benchmark",
+            benchmark,
+        ];
+        scene.pinpoint(&[&words, &ends[..]].concat()).ends_with(2)
+    };
+    asked("bisect", "linux-perf", "speedometr3.crossbench").tells("speedometer3.crossbench");
+    asked("culprit", "mac-m1-pro-perf", "jetstream2").tells("too few machines");
+    asked("bisect", "android-pixel-fold-perf", "jetstream2").tells("out of resources");
+    assert_eq!(scene.luci.requests(), 0);
 }
 
 #[test]
@@ -373,12 +456,8 @@ fn what_is_wrong_is_said_with_what_helps() {
         ),
         (&["--luci-tokens", "none"], 1, "--luci-tokens SOURCE"),
         (&["--luci-tokens", "key:/nonexistent"], 2, "can't be read"),
-        (
-            &["--patch", "fix.diff"],
-            2,
-            "not the address of a patch set",
-        ),
-        (&["--story", "default"], 2, "has no stories"),
+        (&["--patch", "fix.diff"], 2, "names no change"),
+        (&["--story", "TodoMVC"], 2, "has no story but"),
         (
             &["--luci-tokens", "command:true"],
             1,

@@ -2,10 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
+use pinpoint_backends::gerrit::ChangeName;
 use pinpoint_backends::gitiles::{GitilesHistory, RepositoryUrl, is_full_hash};
+use pinpoint_backends::google::TokenSource;
 use pinpoint_backends::job::{CommandLine, JobConfig, JobRequest};
 use pinpoint_backends::local::RepositoryError;
-use pinpoint_backends::luci::{Benchmark, LuciConfig, LuciExecutor, LuciSettings, RequestedCharts};
+use pinpoint_backends::luci::{Benchmark, LuciConfig, LuciExecutor, RequestedCharts, given_build};
+use pinpoint_backends::swarming::CasReference;
 use pinpoint_core::bots::Workers;
 use pinpoint_core::{
     BisectionSpec, CombinedCommit, Commit, JobMachine, JobSpec, PairwiseSpec, Patch, Range, Variant,
@@ -15,10 +18,11 @@ use pinpoint_report::command_line::with_ends;
 use serde_json::json;
 
 use super::executor::{cache_of, source_of};
-use super::patch::at_gerrit;
+use super::patch::{at_gerrit, looked_up};
 use super::reports::{report, reports};
+use super::settings::{RECENT, settings};
 use crate::arguments::{
-    Assignment, Bisect, Display, JobOptions, Output, Pairwise, ProfilerArgument, searched,
+    Assignment, Bisect, Callback, Display, JobOptions, Output, Pairwise, ProfilerArgument, searched,
 };
 use crate::commands::bots;
 use crate::commands::explain::after_search::end_explained;
@@ -32,12 +36,13 @@ use crate::show::output::{errln, outln, print_json};
 /// The job in whose name requests are shown.
 const DRY_RUN: &str = "dry-run";
 
-/// `pinpoint bisect`, and with pairs `pinpoint culprit`.
+/// `pinpoint bisect`, and with verification `pinpoint culprit`.
 pub(crate) async fn bisect(
     arguments: Bisect,
-    pairs: Option<u32>,
+    verification: Option<(u32, Callback)>,
     display: Display,
 ) -> Result<u8, CliError> {
+    let pairs = verification.as_ref().map(|(pairs, _)| *pairs);
     let charts = match &arguments.chart {
         Some(chart) => RequestedCharts::Named(chart.clone()),
         None => RequestedCharts::Only,
@@ -46,14 +51,19 @@ pub(crate) async fn bisect(
         chart: arguments.chart.clone(),
         ..arguments.question(Range::Counted { between: 0 })
     };
-    let job = NewJob::new(
+    if pairs.is_some() {
+        refuse_few_machines(&arguments.job.assignment)?;
+    }
+    let mut job = NewJob::new(
         arguments.job,
         charts,
         arguments.command,
         arguments.bug,
         &display,
     )?;
-    let patch = arguments.patch.as_deref().map(at_gerrit).transpose()?;
+    job.config.write_back = arguments.write_back.map(Into::into);
+    job.config.culprit_callback = verification.and_then(|(_, callback)| callback.into_config());
+    let change = arguments.patch.as_deref().map(at_gerrit).transpose()?;
     let spec = |[good, bad]: [CombinedCommit; 2]| {
         let bisection = BisectionSpec {
             range: Range::Between { good, bad },
@@ -65,6 +75,7 @@ pub(crate) async fn bisect(
     let storage = job.prepare(spec(job.any_ends()), &display).await?;
     let good = job.commit(&arguments.good).await?;
     let bad = job.commit(&arguments.bad).await?;
+    let patch = job.patch(change.as_ref()).await?;
     let ends = [&good, &bad].map(|end| with_patch(end.clone(), patch.as_ref()));
     let Some(storage) = storage else {
         return job.show(&ends.map(Variant::from), &display);
@@ -87,7 +98,16 @@ pub(crate) async fn pairwise(arguments: Pairwise, display: Display) -> Result<u8
     };
     let question = arguments.question();
     let job = NewJob::new(arguments.job, charts, arguments.command, None, &display)?;
-    let patch = arguments.patch.as_deref().map(at_gerrit).transpose()?;
+    let change = arguments.patch.as_deref().map(at_gerrit).transpose()?;
+    let builds = [
+        ("--base-build", &arguments.base_build),
+        ("--experiment-build", &arguments.experiment_build),
+    ];
+    let [base_build, experiment_build] = builds.map(|(option, build)| {
+        let build = build.as_deref().map(|build| job.build(option, build));
+        build.transpose()
+    });
+    let builds = (base_build?, experiment_build?);
     let spec = |[base, experiment]: [Variant; 2]| PairwiseSpec {
         sides: PairwiseSpec::new(base, experiment).sides,
         ..question.clone()
@@ -95,22 +115,30 @@ pub(crate) async fn pairwise(arguments: Pairwise, display: Display) -> Result<u8
     let display = job.options.assignment.display(display);
     let any = spec(job.any_ends().map(Variant::from));
     let storage = job.prepare(any.into(), &display).await?;
-    // Required where there are no builds.
-    let base = job.commit(&arguments.base.unwrap_or_default()).await?;
-    let experiment = match &arguments.experiment {
-        Some(revision) => job.commit(revision).await?,
-        None => base.clone(),
+    let (base, experiment, are_given) = match builds {
+        (Some(base), Some(experiment)) => (given_build(&base), given_build(&experiment), true),
+        _ => {
+            // Required where there are no builds.
+            let base = job.commit(&arguments.base.unwrap_or_default()).await?;
+            let experiment = match &arguments.experiment {
+                Some(revision) => job.commit(revision).await?,
+                None => base.clone(),
+            };
+            let patch = job.patch(change.as_ref()).await?;
+            let experiment = with_patch(experiment, patch.as_ref());
+            (base.into(), experiment, false)
+        }
     };
     let base = Variant {
         arguments: arguments.base_arg,
-        ..Variant::from(CombinedCommit::from(base))
+        ..Variant::from(base)
     };
     let experiment = Variant {
         arguments: arguments.experiment_arg,
-        ..Variant::from(with_patch(experiment, patch.as_ref()))
+        ..Variant::from(experiment)
     };
     // To see how much a commit scatters, a user names it twice.
-    if arguments.experiment.is_none() && base == experiment {
+    if !are_given && arguments.experiment.is_none() && base == experiment {
         return Err(CliError::Input(
             "there is nothing to compare the base with: name an EXPERIMENT, or give --patch or --experiment-arg".into(),
         ));
@@ -126,12 +154,26 @@ pub(crate) async fn pairwise(arguments: Pairwise, display: Display) -> Result<u8
         .await
 }
 
+/// Refuses a culprit finder on a bot that has too few machines for it.
+fn refuse_few_machines(assignment: &Assignment) -> Result<(), CliError> {
+    let all = bots::read(&assignment.config.bot_config)?;
+    let bot = all.get(assignment.bot.as_deref().unwrap_or_default())?;
+    match bot.no_culprit_finder {
+        false => Ok(()),
+        true => Err(CliError::Input(format!(
+            "bot `{}` has too few machines for a culprit finder; choose another bot, or `pinpoint bisect`",
+            bot.name
+        ))),
+    }
+}
+
 /// A job that the arguments ask for.
 struct NewJob {
     options: JobOptions,
     config: LuciConfig,
     executor: LuciExecutor,
     repository: RepositoryUrl,
+    source: TokenSource,
     bot: String,
     report: Option<PathBuf>,
 }
@@ -202,6 +244,7 @@ impl NewJob {
             config,
             executor,
             repository,
+            source,
         })
     }
 
@@ -225,11 +268,36 @@ impl NewJob {
         Ok(history.map_err(MidpointError::from)?)
     }
 
+    /// The build that an option names by its digest.
+    fn build(&self, option: &str, name: &Path) -> Result<CasReference, CliError> {
+        let name = name.to_string_lossy();
+        let whole = match name.matches('/').count() {
+            1 => format!("{}/{name}", self.config.settings.cas_instance),
+            _ => name.to_string(),
+        };
+        whole.parse().map_err(|_| {
+            CliError::Input(format!(
+                "{option}: {name} is not the digest of a build in CAS; with --executor it is \
+                 HASH/SIZE or INSTANCE/HASH/SIZE, as a job's report names it"
+            ))
+        })
+    }
+
+    /// The patch set that a user names. A dry run sends only look-ups of names.
+    async fn patch(&self, change: Option<&ChangeName>) -> Result<Option<Patch>, CliError> {
+        let Some(change) = change else {
+            return Ok(None);
+        };
+        let address = &self.config.settings.addresses.gerrit;
+        looked_up(change, address, &self.source).await.map(Some)
+    }
+
     /// The commit that a user names. A dry run sends only look-ups of names.
     async fn commit(&self, name: &str) -> Result<Commit, CliError> {
         let is_dry_run = self.options.assignment.luci.dry_run;
         let hash = match is_dry_run && is_full_hash(name) {
             true => name.to_ascii_lowercase(),
+            false if name == RECENT => self.executor.recent(&self.repository).await?,
             false => {
                 let found = self.history()?.resolve(name).await;
                 found.map_err(MidpointError::from)?
@@ -350,23 +418,4 @@ fn with_patch(main: Commit, patch: Option<&Patch>) -> CombinedCommit {
         patch: patch.cloned(),
         ..main.into()
     }
-}
-
-/// The settings in a file, or those of Chromium's Pinpoint.
-fn settings(file: Option<&Path>) -> Result<LuciSettings, CliError> {
-    let Some(file) = file.filter(|file| !file.as_os_str().is_empty()) else {
-        return Ok(LuciSettings::default());
-    };
-    let text = std::fs::read_to_string(file).map_err(|error| {
-        CliError::Input(format!(
-            "can't read the settings of LUCI {}: {error}",
-            file.display()
-        ))
-    })?;
-    toml::from_str(&text).map_err(|error| {
-        CliError::Input(format!(
-            "the settings of LUCI in {} can't be used: {error}",
-            file.display()
-        ))
-    })
 }

@@ -61,6 +61,8 @@ pub(crate) async fn report(
     result: &JobResult,
     display: &Display,
 ) -> Option<u8> {
+    super::write_back::after_search(storage, id, tokens, display).await;
+    super::culprit_callback::after_search(storage, id, tokens, result, display).await;
     let made = make(storage, id, tokens, result).await;
     let is_interrupted = matches!(made, Err(CliError::Job(JobError::Interrupted)));
     let made = made.unwrap_or_else(|error| vec![Err(with_advice(&error))]);
