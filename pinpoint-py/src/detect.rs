@@ -98,7 +98,7 @@ fn series_change<'py>(py: Python<'py>, change: &SeriesChange) -> PyResult<Bound<
 
 /// The values of a revision: one number, or several.
 #[derive(FromPyObject)]
-enum Revision {
+pub(crate) enum Revision {
     One(f64),
     Several(Vec<f64>),
 }
