@@ -52,7 +52,7 @@ pub(crate) enum Alerts {
 #[command(after_help = "\
 Examples:
   pinpoint alerts new --query 'test=~^sort' --direction UP --action report
-  pinpoint alerts new --query os=linux --action bisect --bench './bench --only {test}'
+  pinpoint alerts new --query os=linux --action bisect --command './bench --only {test}'
   pinpoint alerts new alert.toml --owner ada")]
 pub(crate) struct AlertNew {
     #[command(flatten)]
@@ -159,14 +159,14 @@ pub(crate) struct AlertOptions {
     pub(crate) group_key: Option<String>,
     /// The fewest regressions of a group, or traces of a cluster, that matter.
     #[arg(long, value_name = "N")]
-    pub(crate) minimum: Option<usize>,
+    pub(crate) minimum_num: Option<usize>,
     /// The consequence of a group of regressions: noaction (it is listed), report (somebody is
     /// notified) or bisect.
     #[arg(long, value_name = "ACTION")]
     pub(crate) action: Option<AlertAction>,
     /// The benchmark in a bisection, with {key} for parameters of the trace: './bench --only {test}'.
     #[arg(long, value_name = "COMMAND")]
-    pub(crate) bench: Option<Template>,
+    pub(crate) command: Option<Template>,
     /// The chart that decides in a bisection [default: {test}].
     #[arg(long, value_name = "CHART")]
     pub(crate) chart: Option<Template>,

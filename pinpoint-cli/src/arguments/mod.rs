@@ -155,7 +155,7 @@ Examples:
 Examples:
   pinpoint watch perf-data/ --forever
   pinpoint watch --commit HEAD --key os=linux results/      # after each build, in CI
-  pinpoint watch perf-data/ --bench './bench --only {test}' --options \"--build 'make -j2'\"
+  pinpoint watch perf-data/ --command './bench --only {test}' --options \"--build 'make -j2'\"
   pinpoint watch perf-data/ --forever --notify 'mail -s regressions team@example.org'
 
 Exit codes:

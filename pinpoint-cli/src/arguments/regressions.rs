@@ -166,7 +166,7 @@ pub(crate) struct RegressionList {
 #[command(after_help = "\
 Examples:
   pinpoint regressions bisect g0a1b2c3
-  pinpoint regressions bisect r1f2e3d4 --bench './bench --only {test}' --options \"--build 'make -j2'\"
+  pinpoint regressions bisect r1f2e3d4 --command './bench --only {test}' --options \"--build 'make -j2'\"
 
 Exit codes:
   0    a culprit was found

@@ -42,7 +42,7 @@ pub(crate) struct BisectionOptions {
     /// The benchmark of alerts that have none, with {key} for parameters of the trace: './bench --only
     /// {test}'.
     #[arg(long, value_name = "COMMAND", help_heading = QUESTION)]
-    pub(crate) bench: Option<Template>,
+    pub(crate) command: Option<Template>,
     /// The chart that decides, for alerts that have none [default: {test}].
     #[arg(long, value_name = "CHART", help_heading = QUESTION)]
     pub(crate) chart: Option<Template>,
@@ -66,7 +66,7 @@ impl Watch {
 impl BisectionOptions {
     pub(crate) fn plan_options(&self) -> PlanOptions {
         PlanOptions {
-            command: self.bench.clone(),
+            command: self.command.clone(),
             chart: self.chart.clone(),
             ..PlanOptions::default()
         }

@@ -91,7 +91,7 @@ pub(crate) fn with_alert(action: &str) -> World {
         .ends_with(0);
     world
         .pinpoint(&["alerts", "new", "--query", "os=linux", "--direction", "UP"])
-        .and(&["--action", action, "--bench", BENCH, "--name", "speed"])
+        .and(&["--action", action, "--command", BENCH, "--name", "speed"])
         .ends_with(0)
         .says("alert 1 added");
     world
@@ -283,7 +283,7 @@ fn two_watch_at_once(store: Option<&str>) {
     let results = results.to_str().unwrap();
     on(world.pinpoint(&["ingest", "--format", "skia", results])).ends_with(0);
     let alert = ["alerts", "new", "--query", "os=linux", "--action", "bisect"];
-    on(world.pinpoint(&alert).and(&["--bench", BENCH])).ends_with(0);
+    on(world.pinpoint(&alert).and(&["--command", BENCH])).ends_with(0);
     let both = [on(watch(&world)).start(), on(watch(&world)).start()];
     for watch in both {
         watch.ends_with(0);
@@ -321,10 +321,17 @@ fn a_bisection_that_cannot_be_started_holds_up_no_other() {
     for number in 1..COMMITS {
         measure(&world, number);
     }
-    let bench = ["alerts", "update", "1", "--bench", "sh 'bench.sh"];
+    let bench = ["alerts", "update", "1", "--command", "sh 'bench.sh"];
     world.pinpoint(&bench).ends_with(0);
     let second = [
-        "alerts", "new", "--query", "", "--action", "bisect", "--bench", BENCH,
+        "alerts",
+        "new",
+        "--query",
+        "",
+        "--action",
+        "bisect",
+        "--command",
+        BENCH,
     ];
     world.pinpoint(&second).ends_with(0);
     let watched = watch(&world).and(&["--max-jobs", "1"]).ends_with(0);

@@ -222,7 +222,7 @@ fn alerts_are_made_tried_and_changed() {
             "interesting",
         ),
         (&["new", "--query", "", "--algo", "magic"], "magic"),
-        (&["new", "--query", "", "--bench", "./b {"], "brace"),
+        (&["new", "--query", "", "--command", "./b {"], "brace"),
         (&["new"], "FILE"),
         (&["show", "9"], "no alert 9"),
         (&["list", "--dataset", "other"], "no dataset"),

@@ -79,7 +79,7 @@ async fn started(
             let advice = match error {
                 pinpoint_traces::watch::GroupFault::Plan(
                     pinpoint_traces::watch::PlanFault::NoCommand,
-                ) => "; name it with --bench",
+                ) => "; name it with --command",
                 _ => "",
             };
             CliError::Input(format!("{error}{advice}"))

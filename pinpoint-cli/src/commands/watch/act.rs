@@ -64,7 +64,7 @@ pub(super) async fn decide(
         for (group, fault) in plan.faults {
             told.warn(
                 &group,
-                format!("{fault}; give the alert a command, or the watch --bench"),
+                format!("{fault}; give the alert a command, or the watch --command"),
             );
         }
         for group in &plan.waiting {
