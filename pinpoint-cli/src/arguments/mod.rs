@@ -49,7 +49,9 @@ pub(crate) use self::detect::DetectHistory;
 pub(crate) use self::display::{Display, Output, OutputFormat, resume_options};
 pub(crate) use self::doctor::Doctor;
 pub(crate) use self::explain::{Explain, ProfilerArgument};
-pub(crate) use self::export::{Export, ExportedRuns};
+pub(crate) use self::export::Export;
+#[cfg(feature = "luci")]
+pub(crate) use self::export::ExportedRuns;
 use self::headings::{
     BENCHMARK, BUDGET, LUCI, OUTPUT, QUESTION, STORAGE, STRATEGY, TEMPORAL, WORKERS,
 };
