@@ -11,6 +11,7 @@ use pinpoint_traces::watch::{
 use super::bisection::{Bisections, Finished};
 use crate::error::CliError;
 use crate::job::clock::now;
+use crate::job::stop::Interrupt;
 use crate::show::output::errln;
 use crate::show::text::FOUND as WARNING;
 
@@ -89,11 +90,15 @@ pub(super) async fn decide(
 pub(super) async fn carry_out(
     history: &History,
     bisections: &Bisections,
+    interrupt: &Interrupt,
 ) -> Result<bool, CliError> {
     let state = history.watch_state().await?;
     let pending: Vec<BisectionJob> = state.pending_jobs().cloned().collect();
     let mut is_done = true;
     for job in pending {
+        if interrupt.is_heard() {
+            return Err(CliError::Interrupted);
+        }
         match bisections.carry_out(history, &state, &job).await {
             Ok(Finished::With(outcome)) => conclude(history, &job.name, &outcome).await?,
             Ok(Finished::Elsewhere) => errln!(

@@ -106,7 +106,7 @@ impl Watcher<'_> {
         decide(&self.history, &options, &self.bisections, &mut self.told).await?;
         is_done &= self.tell().await?;
         self.stop_if_interrupted()?;
-        is_done &= carry_out(&self.history, &self.bisections).await?;
+        is_done &= carry_out(&self.history, &self.bisections, &self.interrupt).await?;
         is_done &= self.tell().await?;
         Ok(is_done)
     }
