@@ -19,7 +19,6 @@ use serde_json::{Value, json};
 use tonic::Status;
 use uuid::Uuid;
 
-use super::legacy_query::runs;
 use super::state_name;
 use crate::api::grpc::errors;
 use crate::api::query::{DAY, Query, day};
@@ -270,7 +269,7 @@ fn side(job: &Job, answers: &Answers, position: Position) -> Value {
             "CAS": null,
         })
     });
-    let runs = answers.answers.iter().flat_map(runs);
+    let runs = answers.answers.iter().flat_map(api::runs_of);
     let runs = runs.filter(|run| run.commit == position).map(|run| {
         json!({
             "TaskID": "",

@@ -128,8 +128,10 @@ impl Pinpoint for Service {
         request: Request<LegacyJobRequest>,
     ) -> GrpcResult<LegacyJobResponse> {
         let job = self.job(&request.get_ref().job_id, &[]).await?;
-        let shown = replayed(&self.store, job, |job, answers| {
-            legacy_query::response(job, &answers)
+        let target = self.bots.target(&job.bot, &job.benchmark);
+        let target = target.unwrap_or_default().to_owned();
+        let shown = replayed(&self.store, job, move |job, answers| {
+            legacy_query::response(job, &answers, &target)
         })
         .await?;
         Ok(Response::new(shown))
