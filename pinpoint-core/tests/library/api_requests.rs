@@ -21,6 +21,7 @@ const REPOSITORY: &str = "https://example.org/tool.git";
 fn bots() -> Bots {
     let text = r#"
         out_of_resources = ["tired"]
+        no_culprit_finder = ["few"]
         [bots.lab]
         machines = ["a", "b"]
         repository = "https://example.org/tool.git"
@@ -28,6 +29,9 @@ fn bots() -> Bots {
         alias = "lab"
         [bots.desk]
         local = true
+        [bots.few]
+        machines = ["d"]
+        repository = "https://example.org/tool.git"
         [bots.tired]
         machines = ["c"]
         repository = "https://example.org/tool.git"
@@ -845,4 +849,24 @@ proptest! {
         let _: Result<Timestamp, _> = e.parse();
         let _ = ScheduleBisectRequest::decode(h.as_bytes());
     }
+}
+
+#[test]
+fn a_bot_with_few_machines_takes_all_but_culprit_finders() {
+    let request = ScheduleCulpritFinderRequest {
+        configuration: "few".into(),
+        ..culprit_finder()
+    };
+    let refused = ValidCulpritFinder::read(&request, &bots()).unwrap_err();
+    let refused: Vec<_> = refused.iter().map(ToString::to_string).collect();
+    let [refused] = &refused[..] else {
+        panic!("one violation: {refused:?}");
+    };
+    assert!(refused.starts_with("configuration: "), "{refused}");
+    assert!(refused.contains("too few machines"), "{refused}");
+    let request = ScheduleBisectRequest {
+        configuration: "few".into(),
+        ..bisect()
+    };
+    assert!(ValidBisection::read(&request, &bots()).is_ok());
 }

@@ -1,5 +1,8 @@
 //! Jobs in the form of the API that Chromium's Pinpoint replaced.
 
+// Clippy's exception for tests knows functions marked as tests only, not their helpers.
+#![allow(clippy::unwrap_used)]
+
 use async_trait::async_trait;
 use pinpoint_core::api::{LegacyJob, LegacyJobResponse, ScheduleBisectRequest, write_back_body};
 use pinpoint_core::prelude::*;
@@ -268,10 +271,11 @@ async fn states_that_fail_are_compared_by_their_failures() {
 
 #[tokio::test]
 async fn a_word_that_is_not_of_its_form_is_named() {
+    type Change = fn(&mut ScheduleBisectRequest);
     let answers = searched(99).await;
-    for (change, field) in [
+    let changes: [(Change, &str); 3] = [
         (
-            (|it| it.initial_attempt_count = "many".into()) as fn(&mut ScheduleBisectRequest),
+            |it| it.initial_attempt_count = "many".into(),
             "initial_attempt_count",
         ),
         (
@@ -279,7 +283,8 @@ async fn a_word_that_is_not_of_its_form_is_named() {
             "comparison_magnitude",
         ),
         (|it| it.tags = "[1]".into(), "tags"),
-    ] {
+    ];
+    for (change, field) in changes {
         let mut wrong = request();
         change(&mut wrong);
         let error = legacy(&wrong).response(&answers).unwrap_err();
@@ -323,9 +328,9 @@ async fn what_is_written_back_has_zeros_under_both_names() {
 
 #[tokio::test]
 async fn what_catapult_would_not_store_is_not_sent() {
+    type Change = fn(&mut LegacyJobResponse);
     let answers = searched(99).await;
     let request = request();
-    type Change = fn(&mut LegacyJobResponse);
     let changes: [(Change, &str); 4] = [
         (|it| it.created = None, "created"),
         (|it| it.updated = None, "updated"),
@@ -343,4 +348,59 @@ async fn what_catapult_would_not_store_is_not_sent() {
         change(&mut shown);
         assert_eq!(write_back_body(&shown).unwrap_err().0, field);
     }
+}
+
+/// Every commit is slower than the one before.
+struct Stairs;
+
+#[async_trait]
+impl InProcess for Stairs {
+    async fn list(&self, request: &ListRequest) -> Result<Listing, ExecutorError> {
+        let count = number(&request.higher) - number(&request.lower) - 1;
+        Ok(Listing::new(request, count))
+    }
+
+    async fn build(&self, request: &BuildRequest) -> Result<BuildReport, ExecutorError> {
+        Numbers { fails_from: 99 }.build(request).await
+    }
+
+    async fn run(&self, request: &RunRequest) -> Result<RunReport, ExecutorError> {
+        let stairs = 10.0 * number(&request.variant.commit) as f64;
+        let time = stairs + 0.01 * f64::from(request.index % 7);
+        Ok(RunReport::new(1).value("time", time))
+    }
+}
+
+/// `cargo test --release -p pinpoint-core-tests --all-features --test library -- --ignored
+/// --nocapture job_of_40_states` measures the conversion, which is to take 50 ms.
+#[tokio::test]
+#[ignore = "measures"]
+async fn a_job_of_40_states_and_6400_runs_converts() {
+    let spec = BisectionSpec {
+        attempts: Some(160),
+        range: Range::Between {
+            good: named(0),
+            bad: named(39),
+        },
+        ..spec()
+    };
+    let mut journal = MemoryJournal::new("job");
+    let machine = JobMachine::new(spec).unwrap();
+    let never = std::future::pending();
+    let clock = Numbers { fails_from: 99 };
+    let driven = drive(machine.clone(), &Stairs, &mut journal, &clock, never);
+    driven.await.unwrap();
+    let job = JobKey {
+        id: "job".into(),
+        created: 0,
+    };
+    let answers = Answers::of(job, machine, journal.records);
+    let request = request();
+    let began = std::time::Instant::now();
+    let shown = converted(&answers, &request);
+    let body = write_back_body(&shown).unwrap();
+    let took = began.elapsed();
+    assert_eq!(shown.state.len(), 40);
+    let runs: usize = shown.state.iter().map(|state| state.attempts.len()).sum();
+    println!("{runs} runs, {} bytes: {took:?}", body.to_string().len());
 }
