@@ -14,7 +14,8 @@ fn built_in_bots() {
         .ends_with(0)
         .says("linux-perf ")
         .says("alias of win-10-perf")
-        .says("built by Mac arm Builder Perf, out of resources");
+        .says("built by Android arm64 High End Compile Perf, out of resources")
+        .says("built by Mac arm Builder Perf, no culprit finders");
     let list = world.pinpoint(&["bots", "list", "--output", "json"]);
     let list = list.ends_with(0).document();
     let local = list.as_array().unwrap().iter();
@@ -35,6 +36,9 @@ fn built_in_bots() {
     let show = show.ends_with(0).document();
     assert_eq!(show["workers"]["swarming"]["bucket"], "luci.chrome.try");
     assert_eq!(show["workers"]["swarming"]["dimensions"][0]["key"], "pool");
+    assert_eq!(show["benchmarks"], json!([]));
+    let show = world.pinpoint(&["bots", "show", "linux-perf-pgo", "--output", "json"]);
+    let show = show.ends_with(0).document();
     assert_eq!(show["benchmarks"][0]["name"], "jetstream2.crossbench");
 
     let target = world.pinpoint(&[
