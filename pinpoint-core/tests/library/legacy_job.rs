@@ -69,7 +69,7 @@ impl InProcess for Numbers {
         let time = slow + 0.01 * f64::from(request.index % 7);
         let report = RunReport::new(1_000 + u64::from(request.index));
         let mut report = report.value("time", time);
-        report.bot = (request.index % 2 == 0).then(|| "build2".into());
+        report.bot = request.index.is_multiple_of(2).then(|| "build2".into());
         report.task = task(true);
         Ok(report)
     }
