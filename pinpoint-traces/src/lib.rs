@@ -61,7 +61,9 @@ pub use deviation::{
 pub use export::{frame_to_csv, verticals_to_csv};
 pub use formula::{EvaluateError, Formula, FormulaError, FormulaFault, Selection};
 pub use frame::{Columns, Frame, FrameError};
-pub use graph_server::{GraphServerExport, graph_server_export};
+pub use graph_server::{
+    ExportedBuild, GraphServerExport, GraphServerExportError, graph_server_export,
+};
 pub use id::{IdError, Params, TraceHash, TraceId};
 pub use joined::join;
 pub use missing::{MISSING, from_exchange, to_exchange};

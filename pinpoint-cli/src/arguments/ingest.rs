@@ -54,10 +54,10 @@ pub(crate) struct Ingest {
     #[arg(long, value_name = "FORMAT", default_value = "auto")]
     pub(crate) format: FileFormat,
     /// The value of a subtest in a log of Mozilla's that counts: filtered (as Perfherder takes it),
-    /// mean, median, min, max, or replicates.
-    #[arg(long, value_name = "VALUES", default_value = "filtered")]
-    pub(crate) talos_values: TalosValues,
-    /// The value of a metric with several in a file.
+    /// mean, median, min, max, or replicates [default: filtered].
+    #[arg(long, value_name = "VALUES")]
+    pub(crate) talos_values: Option<TalosValues>,
+    /// The value of a metric with several in a file, as with --talos-values replicates.
     #[arg(long, value_name = "METHOD", default_value = "median")]
     pub(crate) aggregate: Aggregate,
     /// Take only files whose key names this branch, or no branch; may be repeated.

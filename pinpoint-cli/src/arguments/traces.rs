@@ -107,8 +107,9 @@ pub(crate) struct TraceQuery {
 ///
 /// As messages to Mozilla's graph server: one for each machine (or bot), branch and suite. Suites with
 /// a rule of their own (responsiveness, v8_7, kraken, tcanvasmark) are an average; of the others the
-/// subtests are pages, with two decimals, of which the server makes the mean. A trace without a value
-/// at the commit is left out.
+/// subtests are pages, with two decimals, of which the server makes the mean. The time is the
+/// commit's. Left out are traces without a value at the commit, and subtests of -1 or less, which
+/// failed.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -126,6 +127,9 @@ pub(crate) struct TraceExport {
     /// The commit: its number, its hash, or a name in the repository here.
     #[arg(long, value_name = "COMMIT")]
     pub(crate) commit: String,
+    /// The id of the build, which the history does not keep and the graph server wants.
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) build_id: Option<String>,
     /// The most traces that may match.
     #[arg(long, value_name = "N", default_value_t = 100_000, help_heading = QUESTION)]
     pub(crate) limit: u64,

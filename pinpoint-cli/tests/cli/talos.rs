@@ -74,6 +74,38 @@ fn a_log_with_two_suites_becomes_history() {
         .pinpoint(&["ingest", "--talos-values", "mean", &first])
         .ends_with(2)
         .says("the subtest `a.com` of `tp5o` does not state `mean`");
+    world
+        .pinpoint(&["ingest", "--key", "suite=x", &first])
+        .ends_with(2)
+        .says("leave `suite` out of --key");
+    world
+        .pinpoint(&[
+            "ingest",
+            "--format",
+            "talos:min",
+            "--talos-values",
+            "max",
+            &first,
+        ])
+        .ends_with(2)
+        .tells("--talos-values max");
+    let later = world.path("later.log");
+    let text = fs::read_to_string(&first).unwrap();
+    fs::write(&later, text.replace("1700000000", "99999999999")).unwrap();
+    world
+        .pinpoint(&["ingest", "--dataset", "later", later.to_str().unwrap()])
+        .ends_with(0)
+        .says("is in the future");
+    let branches = world.path("branches.log");
+    fs::write(
+        &branches,
+        text.replacen("\"branch\":\"main\"", "\"branch\":\"x\"", 1),
+    )
+    .unwrap();
+    world
+        .pinpoint(&["ingest", branches.to_str().unwrap()])
+        .ends_with(2)
+        .says("names two branches");
     let both = world.path("both.log");
     let text = |path: &str| fs::read_to_string(path).unwrap();
     fs::write(&both, text(&first) + &text(&second)).unwrap();

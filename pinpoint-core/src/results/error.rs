@@ -245,7 +245,7 @@ pub enum ReadError {
 }
 
 /// The message of the parser without its place, which may be relative to a line of the output.
-fn problem(error: &serde_json::Error) -> String {
+pub(super) fn problem(error: &serde_json::Error) -> String {
     let message = error.to_string();
     match message.rsplit_once(" at line ") {
         Some((problem, _)) => problem.to_owned(),

@@ -1,6 +1,6 @@
 //! Files of results on the disk, and what they say.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::Metadata;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -36,6 +36,8 @@ pub(super) struct Reader {
     pub(super) commit: Option<CommitName>,
     pub(super) key: BTreeMap<String, String>,
     pub(super) talos_values: TalosValues,
+    /// The latest time of a run that is taken, in seconds since 1970.
+    pub(super) latest: i64,
     pub(super) aggregate: Aggregate,
 }
 
@@ -67,6 +69,10 @@ pub(super) enum RefusedFile {
     NoCommit,
     #[error("names two commits, `{0}` and `{1}`; split it, a file for each")]
     TwoCommits(String, String),
+    #[error("names two branches, `{0}` and `{1}`; split it, a file for each")]
+    TwoBranches(String, String),
+    #[error("names its suites, whose subtests are named after them; leave `suite` out of --key")]
+    SuiteKey,
     #[error("{0}; name the commit that was measured with --commit")]
     Commit(#[from] CommitNameError),
     #[error("has no value that could be taken")]
@@ -161,9 +167,14 @@ impl Reader {
         let format = self.format_of(output)?;
         let readings = format.read_by_origin(output)?;
         let (commit, mut warnings) = self.commit_of(&readings)?;
+        self.check_parameters(&readings)?;
         let dates = readings.iter().filter_map(|it| it.origin.date);
-        if let Some(date) = dates.max() {
-            source.modified = date.saturating_mul(1000);
+        match dates.max() {
+            Some(date) if date > self.latest => warnings.push(format!(
+                "its date {date} (seconds since 1970) is in the future, and not taken"
+            )),
+            Some(date) => source.modified = date.saturating_mul(1000),
+            None => {}
         }
         let mut made: Option<ChartPoints> = None;
         for OriginReading {
@@ -213,6 +224,23 @@ impl Reader {
         })
     }
 
+    /// Checks what a file says of itself once for all of its values.
+    fn check_parameters(&self, readings: &[OriginReading]) -> Result<(), RefusedFile> {
+        let parameters = || readings.iter().map(|it| &it.origin.parameters);
+        let has_suite = parameters().any(|it| it.contains_key("suite"));
+        if has_suite && self.key.contains_key("suite") {
+            return Err(RefusedFile::SuiteKey);
+        }
+        let branches: BTreeSet<&String> = parameters().filter_map(|it| it.get("branch")).collect();
+        let mut branches = branches.into_iter();
+        match (branches.next(), branches.next()) {
+            (Some(first), Some(second)) if !self.key.contains_key("branch") => {
+                Err(RefusedFile::TwoBranches(first.clone(), second.clone()))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// The commit that was measured, by the options or else by the file itself.
     fn commit_of(
         &self,
@@ -221,11 +249,16 @@ impl Reader {
         let mut named = readings
             .iter()
             .filter_map(|it| it.origin.revision.as_deref());
-        let first = named.next();
-        if let Some(first) = first
-            && let Some(other) = named.find(|other| *other != first)
-        {
-            return Err(RefusedFile::TwoCommits(first.to_owned(), other.to_owned()));
+        let mut first = named.next();
+        for other in named {
+            // A hash may be written in full and shortened.
+            match first {
+                Some(known) if known.starts_with(other) => {}
+                Some(known) if !other.starts_with(known) => {
+                    return Err(RefusedFile::TwoCommits(known.to_owned(), other.to_owned()));
+                }
+                _ => first = Some(other),
+            }
         }
         let Some(given) = &self.commit else {
             let commit = CommitName::read(first.ok_or(RefusedFile::NoCommit)?)?;
@@ -295,6 +328,7 @@ mod tests {
             commit: Some(CommitName::read("abcd").unwrap()),
             key: BTreeMap::from([("os".into(), "linux".into())]),
             talos_values: TalosValues::Filtered,
+            latest: i64::MAX,
             aggregate: Aggregate::default(),
         }
     }

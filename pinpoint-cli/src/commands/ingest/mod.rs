@@ -10,15 +10,17 @@ use std::path::Path;
 use pinpoint_backends::local::Repository;
 use pinpoint_backends::traces::{History, Ingested};
 use pinpoint_core::results::Format;
+use pinpoint_core::results::talos::TalosValues;
 use pinpoint_traces::{CommitName, ResultFile, Source, points_of_charts};
 
 use self::input::{Input, Reader, inputs};
 use self::line::Added;
 pub(crate) use self::line::git;
 pub(crate) use self::seen::SeenFiles;
-use crate::arguments::{Display, FileFormat, Ingest, Output};
+use crate::arguments::{Display, FileFormat, Ingest, Output, with_talos_values};
 use crate::error::CliError;
 use crate::exit_code::{FOUND, INTERRUPTED, WRONG_INPUT};
+use crate::job::clock::now;
 use crate::job::stop::Interrupt;
 use crate::job::storage::open_traces;
 use crate::show::ingested::{IngestReport, Refused, WaitingFile, render};
@@ -141,6 +143,18 @@ async fn reader(arguments: &Ingest, repository: Option<&Repository>) -> Result<R
             "the format time is what the system measures of a run, and no file has it; name the format of the files".into(),
         ));
     }
+    match (&arguments.format, arguments.talos_values) {
+        // In a folder, files of other formats may stand beside logs.
+        (FileFormat::Charts(Format::Auto), _) | (_, None) => {}
+        (FileFormat::Charts(format), values) => {
+            with_talos_values(format.clone(), values).map_err(CliError::Input)?;
+        }
+        (FileFormat::Skia, Some(values)) => {
+            return Err(CliError::Input(format!(
+                "--talos-values {values} is for logs of Mozilla's, and not for --format skia"
+            )));
+        }
+    }
     let mut key = BTreeMap::new();
     for (name, value) in arguments.key.iter().flatten() {
         if key.insert(name.clone(), value.clone()).is_some() {
@@ -158,7 +172,9 @@ async fn reader(arguments: &Ingest, repository: Option<&Repository>) -> Result<R
         format: arguments.format.clone(),
         commit,
         key,
-        talos_values: arguments.talos_values,
+        talos_values: arguments.talos_values.unwrap_or(TalosValues::Filtered),
+        // The clocks of two machines differ a little.
+        latest: now().div_euclid(1000) + 24 * 60 * 60,
         aggregate: arguments.aggregate,
     })
 }

@@ -3,7 +3,7 @@
 use pinpoint_backends::traces::{ValuesAt, ValuesOf};
 use pinpoint_core::results::GraphServerReport;
 use pinpoint_report::quantity::count;
-use pinpoint_traces::graph_server_export;
+use pinpoint_traces::{ExportedBuild, graph_server_export};
 
 use super::open_dataset::OpenDataset;
 use super::selection::wrong;
@@ -32,7 +32,15 @@ pub(crate) async fn run(arguments: &TraceExport, display: &Display) -> Result<u8
         let value = row.first().copied().filter(|value| value.is_finite())?;
         Some((name.stored()?, value))
     });
-    let export = graph_server_export(present, &commit.hash, commit.time).map_err(wrong)?;
+    let export = graph_server_export(
+        present,
+        ExportedBuild {
+            changeset: &commit.hash,
+            build_id: arguments.build_id.as_deref().unwrap_or_default(),
+            date: commit.time,
+        },
+    )
+    .map_err(wrong)?;
     let text: String = (export.reports.iter())
         .map(GraphServerReport::write)
         .collect();
@@ -40,7 +48,21 @@ pub(crate) async fn run(arguments: &TraceExport, display: &Display) -> Result<u8
     if let left_out @ 1.. = export.left_out.len() {
         let first = &export.left_out[0];
         let traces = count(left_out as u64, "trace");
-        errln!("note: {traces} without `test`, which names a message, left out, as `{first}`");
+        errln!("note: {traces} left out, which failed or has no `test`: `{first}`");
+    }
+    if arguments.build_id.is_none() && !export.reports.is_empty() {
+        errln!(
+            "note: the history does not keep the ids of builds, which the server wants; give the build's with --build-id"
+        );
+    }
+    if export
+        .reports
+        .iter()
+        .any(|report| report.machine.is_empty())
+    {
+        errln!(
+            "note: traces without `machine` and `bot` have no name of a machine, which the server wants"
+        );
     }
     if export.reports.is_empty() {
         errln!("no trace of the query has a value at commit {number}");

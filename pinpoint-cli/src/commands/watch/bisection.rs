@@ -173,7 +173,8 @@ impl Bisections {
         })?;
         let (words, culprit) =
             self.arguments(repository.path(), &[&good, &bad], Some(job), &command)?;
-        let Culprit { bisect, pairs } = culprit;
+        // `arguments` refuses a callback, as every option of LUCI.
+        let Culprit { bisect, pairs, .. } = culprit;
         let command_line = with_ends_found(words, &good, &bad);
         // Git's answers, for which the runtime's other thread does not wait.
         tokio::task::block_in_place(|| {

@@ -10,7 +10,7 @@
 //! that does not follow from the values is a remark.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use pinpoint_document::{Elements, Member};
 use serde::Deserialize;
@@ -18,7 +18,7 @@ use serde::Deserialize;
 use super::check::{Summarized, check};
 use super::counters::Counter;
 use super::details::Details;
-use super::job::{Statistics, origin};
+use super::job::{Statistics, origin, sorted};
 use super::lines::{Kind, lines};
 use super::measured::{Measured, present};
 use super::settings::{
@@ -56,9 +56,13 @@ pub(in crate::results) fn read_by_origin(
     walk(text, |mut of_suite, place| {
         let mut origin = of_suite.origin();
         let counters = of_suite.take_counters();
+        let remark = of_suite.date_remark();
         charts.begin(origin.clone());
+        remark
+            .into_iter()
+            .for_each(|it| charts.current().remark(it));
         of_suite.add_to(charts.current(), values, place)?;
-        if !counters.0.is_empty() {
+        if !counters.is_empty() {
             origin.parameters.insert("kind".into(), "counter".into());
             charts.begin(origin);
             counters.add_to(charts.current(), place);
@@ -95,6 +99,18 @@ impl OfSuite<'_> {
             Self::Perfherder(_) => CounterCharts::default(),
             Self::Talos(test) => CounterCharts::take(test),
         }
+    }
+
+    /// A remark on a time that is not read.
+    fn date_remark(&self) -> Option<String> {
+        let (name, run) = match self {
+            Self::Perfherder(suite) => (&suite.name, &suite.run),
+            Self::Talos(test) => (&test.testrun.suite, &test.testrun.other),
+        };
+        let date = run.0.get("date").filter(|date| date.as_i64().is_none())?;
+        Some(format!(
+            "the date {date} of `{name}` is not whole seconds since 1970, and not taken"
+        ))
     }
 
     fn origin(&self) -> Origin {
@@ -251,7 +267,7 @@ fn finite(number: Number) -> Option<f64> {
 fn options_in_words(options: &[String]) -> String {
     match options {
         [] => String::new(),
-        options => format!(" [{}]", options.join(", ")),
+        options => format!(" [{}]", sorted(options)),
     }
 }
 
@@ -382,16 +398,14 @@ fn add_test(
     }
     let suite = test.testrun.suite;
     let options = options_in_words(&test.extra_options);
-    let mut add = |chart: &str, values: Option<Vec<f64>>| match values {
+    let add = |charts: &mut Charts, chart: &str, values: Option<Vec<f64>>| match values {
         Some(values) => charts.add(chart, values, None, Direction::Unknown, || place.clone()),
         None => charts.fail(chart, NO_NUMBER),
     };
     let summary = test.summary.as_ref();
     if let Some(value) = summary.and_then(|summary| summary.suite) {
-        add(
-            &format!("{suite}{options}"),
-            finite(value).map(|value| vec![value]),
-        );
+        let chart = format!("{suite}{options}");
+        add(charts, &chart, finite(value).map(|value| vec![value]));
     }
     let stated: BTreeMap<&str, &SubtestSummary> = (summary.into_iter())
         .filter_map(|summary| summary.subtests.as_ref())
@@ -399,45 +413,75 @@ fn add_test(
         .map(|(name, stated)| (&**name, stated))
         .collect();
     let nothing = SubtestSummary::default();
-    for (page, Numbers(values)) in test.results.0 {
-        let stated = stated.get(&*page).copied().unwrap_or(&nothing);
-        let of = (&*suite, &*page);
-        let filtered = stated.filtered;
-        let values = match choice {
-            TalosValues::Replicates => values,
-            choice => chosen(choice, of, Some(values), filtered, &stated.statistics)?,
-        };
-        add(&format!("{suite}/{page}{options}"), values);
+    let measured: BTreeSet<&str> = test.results.0.iter().map(|(page, _)| &**page).collect();
+    let mut add = |page: &str, replicates, stated: &SubtestSummary| {
+        let of = (&*suite, page);
+        let values = chosen(choice, of, replicates, stated.filtered, &stated.statistics)?;
+        let chart = format!("{suite}/{page}{options}");
+        match values.as_deref() {
+            Some([]) => charts.fail(&chart, "it has no values"),
+            _ => add(charts, &chart, values),
+        }
+        Ok(())
+    };
+    for (page, stated) in stated.iter().filter(|(page, _)| !measured.contains(*page)) {
+        add(page, None, stated)?;
+    }
+    for (page, Numbers(values)) in &test.results.0 {
+        let stated = stated.get(&**page).copied().unwrap_or(&nothing);
+        add(page, Some(values.clone()), stated)?;
     }
     Ok(())
 }
 
 /// The counters of a test, by the names of their charts.
 #[derive(Default)]
-struct CounterCharts(Vec<(String, Option<f64>)>);
+struct CounterCharts {
+    values: Vec<(String, Option<f64>)>,
+    /// The statistics that are not read, by counter.
+    unread: Vec<String>,
+}
 
 impl CounterCharts {
     fn take(test: &mut Test) -> Self {
         let suite = &test.testrun.suite;
         let counters = test.talos_counters.take().into_iter();
-        let mut charts = Vec::new();
+        let mut charts = Self::default();
         for (name, counter) in counters.flat_map(|members| members.0) {
             for (statistic, value) in [("mean", counter.mean), ("max", counter.max)] {
                 let chart = format!("{suite}/{name}.{statistic}");
-                charts.extend(value.map(|value| (chart, value.number())));
+                let value = value.map(|value| (chart, value.number()));
+                charts.values.extend(value);
             }
+            let unread = counter.other.0.keys();
+            charts
+                .unread
+                .extend(unread.map(|statistic| format!("{suite}/{name}.{statistic}")));
         }
-        Self(charts)
+        charts
+    }
+
+    fn is_empty(&self) -> bool {
+        self.values.is_empty() && self.unread.is_empty()
     }
 
     fn add_to(self, charts: &mut Charts, place: &OutputPosition) {
-        for (chart, value) in self.0 {
+        for (chart, value) in self.values {
             match value {
                 Some(value) => {
                     charts.add(&chart, [value], None, Direction::Unknown, || place.clone());
                 }
                 None => charts.fail(&chart, NO_NUMBER),
             }
+        }
+        if let Some(first) = self.unread.first() {
+            charts.remark(match self.unread.len() {
+                1 => format!("of counters mean and max are read, and not `{first}`"),
+                count => format!(
+                    "of counters mean and max are read, and not `{first}` and {} more",
+                    count - 1
+                ),
+            });
         }
     }
 }
@@ -457,7 +501,7 @@ fn discrepancies(test: &Test) -> Vec<String> {
         .map(|(name, stated)| (&**name, stated))
         .collect();
     let nothing = Statistics::default();
-    let subtests: Vec<Summarized<'_>> = (test.results.0.iter())
+    let mut subtests: Vec<Summarized<'_>> = (test.results.0.iter())
         .map(|(name, Numbers(values))| Summarized {
             name,
             replicates: values.as_deref().unwrap_or_default(),
@@ -468,14 +512,27 @@ fn discrepancies(test: &Test) -> Vec<String> {
         })
         .collect();
     let value = summary.suite.and_then(finite).map(Measured::new);
+    let without_values = stated.iter().filter(|(name, _)| {
+        let is_it = |(other, _): &(Cow<'_, str>, Numbers)| other == *name;
+        !test.results.0.iter().any(is_it)
+    });
+    subtests.extend(without_values.map(|(name, stated)| Summarized {
+        name,
+        replicates: &[],
+        filtered: stated.filtered,
+        statistics: &stated.statistics,
+    }));
     let found = check(&test.testrun.suite, value, &subtests);
     let mut remarks: Vec<String> = (found.iter().take(MOST_REMARKS))
         .map(ToString::to_string)
         .collect();
     if let Some(more) = found.len().checked_sub(MOST_REMARKS + 1) {
-        let more = more + 1;
+        let more = match more + 1 {
+            1 => "1 more number".to_owned(),
+            more => format!("{more} more numbers"),
+        };
         remarks.push(format!(
-            "{more} more numbers of the summary of `{}` do not follow from its values",
+            "{more} of the summary of `{}` not following from its values",
             test.testrun.suite
         ));
     }

@@ -1,8 +1,9 @@
 //! The check of summaries against the replicates beside them.
 //!
 //! Talos does not write which filters it used. So those that it uses are tried, and the ones count
-//! that fit best: its tests leave out none, 1, 2 or 5 of the first values, and take the median or the
-//! mean (`testing/talos/talos/test.py` of mozilla-central).
+//! that fit best: its tests leave out none, 1, 2 or 5 of the first values or the largest, and take the
+//! median, the mean, V8's score, Dromaeo's, or that of responsiveness (`testing/talos/talos/test.py` of
+//! mozilla-central).
 
 use std::fmt;
 
@@ -91,8 +92,23 @@ const TOLERANCE: f64 = 1e-9;
 /// standard deviation may be 0 or nearly so, depending on the order of additions.
 const ROUNDING: f64 = 8.0 * f64::EPSILON;
 
-/// The numbers of first values that Talos leaves out.
-const IGNORED_FIRST: [usize; 4] = [0, 1, 2, 5];
+/// The filters of Talos' tests that leave values out.
+const IGNORED: [Option<Filter>; 5] = [
+    None,
+    Some(Filter::IgnoreFirst(1)),
+    Some(Filter::IgnoreFirst(2)),
+    Some(Filter::IgnoreFirst(5)),
+    Some(Filter::IgnoreMax),
+];
+
+/// The filters of Talos' tests that make a number.
+const METHODS: [Method; 5] = [
+    Method::Median,
+    Method::Mean,
+    Method::V8Subtest,
+    Method::Dromaeo,
+    Method::Responsiveness,
+];
 
 /// A subtest with its summary.
 pub(super) struct Summarized<'a> {
@@ -137,13 +153,13 @@ pub(super) fn check(
         return Vec::new();
     }
     let mut best: Option<Vec<Discrepancy>> = None;
-    for count in IGNORED_FIRST {
-        for method in [Method::Median, Method::Mean] {
-            let filters = match count {
-                0 => Filters::default(),
-                count => Filter::IgnoreFirst(count).into(),
+    let filters = IGNORED.map(|filter| filter.map_or_else(Filters::default, Filters::from));
+    for method in METHODS {
+        for filters in filters {
+            let aggregate = Aggregate { filters, method };
+            let Some(found) = check_with(suite, value, subtests, aggregate) else {
+                continue;
             };
-            let found = check_with(suite, value, subtests, Aggregate { filters, method });
             if found.is_empty() {
                 return found;
             }
@@ -155,13 +171,13 @@ pub(super) fn check(
     best.unwrap_or_default()
 }
 
-/// The discrepancies if the subtests were made by this aggregate.
+/// The discrepancies if the subtests were made by this aggregate; `None` if it can't have made one.
 fn check_with(
     suite: &str,
     value: Option<Measured>,
     subtests: &[Summarized<'_>],
     aggregate: Aggregate,
-) -> Vec<Discrepancy> {
+) -> Option<Vec<Discrepancy>> {
     let mut found = Vec::new();
     let mut compare = |subtest: Option<&str>, statistic, stated, computed, slack| {
         let stated = Option::and_then(stated, Measured::number);
@@ -201,7 +217,10 @@ fn check_with(
             if stated.is_none() && !counts_in_suite {
                 continue;
             }
-            let computed = Aggregate::from(method).apply(&left);
+            let computed = Aggregate::from(method).apply_to(subtest.name, &left).ok();
+            if statistic == Statistic::Filtered && computed.is_none() {
+                return None;
+            }
             compare(Some(subtest.name), statistic, stated, computed, slack);
             if counts_in_suite {
                 filtered.extend(computed.map(|computed| (subtest.name, computed)));
@@ -213,7 +232,7 @@ fn check_with(
         let computed = summary.ok().map(|summary| summary.value);
         compare(None, Statistic::Suite, value, computed, 0.0);
     }
-    found
+    Some(found)
 }
 
 /// Returns true if rounding alone does not make such a difference.

@@ -7,6 +7,7 @@ use super::measured::{Measured, present};
 
 /// A counter of a suite: a number or two, often in text.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(expecting = "an object with mean or max")]
 pub struct Counter {
     /// The mean of what was read.
     #[serde(
@@ -38,7 +39,7 @@ pub enum CounterValue {
 }
 
 impl CounterValue {
-    /// The number, unless reading the counter failed.
+    /// The number, unless reading the counter failed or the text is none.
     pub fn number(&self) -> Option<f64> {
         match self {
             Self::Number(number) => number.number(),
@@ -62,11 +63,7 @@ impl<'de> Deserialize<'de> for CounterValue {
         match Raw::deserialize(deserializer)? {
             Raw::Number(number) => Ok(Self::Number(number.into())),
             Raw::Failed(()) => Ok(Self::Number(Measured::FAILED)),
-            Raw::Text(text) if text.trim().parse::<f64>().is_ok() => Ok(Self::Text(text)),
-            Raw::Text(text) => Err(serde::de::Error::invalid_value(
-                serde::de::Unexpected::Str(&text),
-                &"a number",
-            )),
+            Raw::Text(text) => Ok(Self::Text(text)),
         }
     }
 }

@@ -294,7 +294,9 @@ impl Job {
         let mut places: BTreeMap<(String, Vec<String>), usize> = BTreeMap::new();
         let mut suites: Vec<Suite> = Vec::new();
         for suite in jobs.into_iter().flat_map(|job| job.suites) {
-            let identity = (suite.name.clone(), suite.extra_options.clone());
+            let mut options = suite.extra_options.clone();
+            options.sort_unstable();
+            let identity = (suite.name.clone(), options);
             match places.get(&identity) {
                 Some(&place) => suites[place].add(suite),
                 None => {
@@ -353,6 +355,13 @@ impl Suite {
     }
 }
 
+/// Extra options in words: their order is no part of the identity.
+pub(super) fn sorted(extra_options: &[String]) -> String {
+    let mut options: Vec<&str> = extra_options.iter().map(String::as_str).collect();
+    options.sort_unstable();
+    options.join(", ")
+}
+
 /// The origin of a suite. Its parameters are suite, extra_options, machine, branch, version, and the
 /// options of the run that are not lists, as `option_cycles`.
 pub(super) fn origin(
@@ -363,7 +372,7 @@ pub(super) fn origin(
 ) -> Origin {
     let mut parameters = BTreeMap::from([("suite".to_owned(), name.to_owned())]);
     if !extra_options.is_empty() {
-        parameters.insert("extra_options".to_owned(), extra_options.join(", "));
+        parameters.insert("extra_options".to_owned(), sorted(extra_options));
     }
     for (name, value) in [
         ("machine", machine.text("name")),

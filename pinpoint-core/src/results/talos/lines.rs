@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use memchr::memmem;
 
+use crate::results::error::problem;
 use crate::results::text::column_of;
 use crate::results::{OutputPosition, ReadError, not_a_number};
 
@@ -73,18 +74,19 @@ impl Line<'_> {
             place => place,
         };
         match error {
-            ReadError::Json { place, source } => ReadError::Json {
+            ReadError::Json { place, source } => ReadError::Line {
                 place: moved(place),
-                source,
+                writer: "a harness of Mozilla's",
+                problem: problem(&source),
             },
             ReadError::Misshapen {
                 place,
                 format,
                 source,
-            } => ReadError::Misshapen {
+            } => ReadError::Line {
                 place: moved(place),
-                format,
-                source,
+                writer: format,
+                problem: problem(&source),
             },
             error => error,
         }

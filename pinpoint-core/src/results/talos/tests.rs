@@ -254,6 +254,67 @@ fn equal_values_have_no_spread_but_of_rounding() {
 }
 
 #[test]
+fn scores_of_talos_follow_by_their_own_filters() {
+    // 35302 / (10 - 1), and the median without the largest.
+    for (suite, name, values, filtered) in [
+        ("v8_7", "Richards", vec![9.0; 3], 35302.0 / 9.0),
+        ("a11yr", "x", vec![3.0, 90.0, 5.0], 4.0),
+    ] {
+        let log = |filtered: f64| {
+            let test = json!([{
+                "testrun": {"suite": suite},
+                "results": {name: values},
+                "summary": {"subtests": {name: {"filtered": filtered}}},
+            }]);
+            format!("TALOSDATA: {test}")
+        };
+        assert_eq!(
+            read(&log(filtered)).unwrap().remarks,
+            [] as [&str; 0],
+            "{suite}"
+        );
+        assert_eq!(
+            read(&log(filtered + 0.5)).unwrap().remarks.len(),
+            1,
+            "{suite}"
+        );
+    }
+}
+
+#[test]
+fn a_subtest_with_a_summary_alone_is_read() {
+    let log = "TALOSDATA: [{\"testrun\": {\"suite\": \"a\", \"date\": \"2014-05-13\"}, \
+               \"results\": {\"b\": [5, 5], \"c\": []}, \"summary\": {\"suite\": 6, \
+               \"subtests\": {\"b\": {\"filtered\": 5}, \"d\": {\"filtered\": 7}}}}]";
+    let reading = read(log).unwrap();
+    assert_eq!(reading.charts["a/d"].values, [7.0]);
+    assert_eq!(reading.failed["a/c"], "it has no values");
+    // The suite does not follow from some of its subtests.
+    assert_eq!(reading.remarks, [] as [&str; 0]);
+    let readings = "talos"
+        .parse::<Format>()
+        .unwrap()
+        .read_by_origin(log.as_bytes());
+    let readings = readings.unwrap();
+    assert_eq!(readings[0].origin.date, None);
+    assert!(readings[0].reading.remarks[0].contains("2014-05-13"));
+}
+
+#[test]
+fn the_order_of_extra_options_is_no_part_of_the_name() {
+    let log = |options: &str| {
+        format!(
+            "PERFHERDER_DATA: {{\"suites\": [{{\"name\": \"a\", \"extraOptions\": [{options}], \
+             \"value\": 1, \"subtests\": []}}]}}\n"
+        )
+    };
+    let both = log("\"x\", \"b\"") + &log("\"b\", \"x\"");
+    let charts = read(&both).unwrap().charts;
+    assert_eq!(charts["a [b, x]"].values, [1.0, 1.0]);
+    assert_eq!(Job::joined(Job::read_all(&both).unwrap()).len(), 1);
+}
+
+#[test]
 fn talosdata_is_read_whole() {
     let log = tresize(tresize_summary());
     let suite = &one(&log).suites[0];
@@ -418,7 +479,16 @@ fn counters_are_numbers() {
     assert!(reading.failed.contains_key("a/c.mean"), "{reading:?}");
     let reading = read(&log("null")).unwrap();
     assert!(!reading.charts.contains_key("a/c.mean"), "{reading:?}");
-    for value in ["\"12 MB\"", "[1]", "true"] {
+    // Text that is no number loses its chart.
+    let reading = read(&log("\"12 MB\"")).unwrap();
+    assert!(reading.failed.contains_key("a/c.mean"), "{reading:?}");
+    let median = log("1").replace("\"mean\"", "\"median\"");
+    let remarks = read(&median).unwrap().remarks;
+    assert_eq!(
+        remarks,
+        ["of counters mean and max are read, and not `a/c.median`"]
+    );
+    for value in ["[1]", "true"] {
         assert!(read(&log(value)).is_err(), "{value}");
         assert!(Job::read_all(&log(value)).is_err(), "{value}");
     }
