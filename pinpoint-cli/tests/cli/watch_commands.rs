@@ -14,11 +14,16 @@ fn people_and_watchers_write_to_one_log() {
     }
     let told = world.path("told");
     let notify = format!("cat >> {}", told.display());
-    // A command that fails is run again.
-    watch(&world)
-        .and(&["--notify", "exit 3"])
-        .ends_with(1)
-        .tells("--notify");
+    // A command that fails is run once in a look, and again in the next one.
+    let tried = world.path("tried");
+    let fails = format!("echo >> {}; exit 3", tried.display());
+    for looks in 1..=2 {
+        let failed = watch(&world).and(&["--notify", &fails]).ends_with(1);
+        failed.tells("--notify");
+        assert_eq!(fs::read(&tried).unwrap().len(), looks);
+        let acted = failed.stdout.matches("\"acted_on\"").count();
+        assert_eq!(acted, 1, "{failed}");
+    }
     watch(&world).and(&["--notify", &notify]).ends_with(0);
     let told = fs::read_to_string(&told).unwrap();
     assert_eq!(told.lines().count(), 1, "{told}");

@@ -12,6 +12,7 @@ use pinpoint_report::quantity::count;
 pub(crate) use self::act::conclude;
 use self::act::{Told, carry_out, decide};
 use self::bisection::Bisections;
+use self::tell::Teller;
 use crate::arguments::{Display, Watch};
 use crate::commands::ingest::{SeenFiles, repository, take};
 use crate::error::CliError;
@@ -86,6 +87,7 @@ struct Watcher<'a> {
 impl Watcher<'_> {
     /// Looks once: each step leaves the store as a later one expects it, whenever the process ends.
     async fn look(&mut self) -> Result<IsDone, CliError> {
+        let mut teller = Teller::default();
         self.ingest().await?;
         self.stop_if_interrupted()?;
         let has_alerts = detection::detect(
@@ -100,14 +102,14 @@ impl Watcher<'_> {
                 self.history.dataset()
             );
         }
-        let mut is_done = self.tell().await?;
+        let mut is_done = self.tell(&mut teller).await?;
         self.stop_if_interrupted()?;
         let options = self.arguments.plan_options();
         decide(&self.history, &options, &self.bisections, &mut self.told).await?;
-        is_done &= self.tell().await?;
+        is_done &= self.tell(&mut teller).await?;
         self.stop_if_interrupted()?;
         is_done &= carry_out(&self.history, &self.bisections, &self.interrupt).await?;
-        is_done &= self.tell().await?;
+        is_done &= self.tell(&mut teller).await?;
         Ok(is_done)
     }
 
@@ -138,8 +140,9 @@ impl Watcher<'_> {
         Ok(())
     }
 
-    async fn tell(&self) -> Result<IsDone, CliError> {
-        tell::tell(&self.history, self.arguments.notify.as_deref()).await
+    async fn tell(&self, teller: &mut Teller) -> Result<IsDone, CliError> {
+        let command = self.arguments.notify.as_deref();
+        teller.tell(&self.history, command).await
     }
 
     fn stop_if_interrupted(&self) -> Result<(), CliError> {

@@ -14,36 +14,55 @@ use crate::show::text::FOUND as WARNING;
 /// The events that are told at a time.
 const AT_A_TIME: u64 = 1024;
 
-/// Prints the events that nobody was told of yet, and gives those that concern somebody to the
-/// command. Returns false if the command failed: the events stay untold.
-///
-/// A process that ends in between tells some of them again; none is forgotten.
-pub(super) async fn tell(history: &History, command: Option<&str>) -> Result<bool, CliError> {
-    loop {
-        let told = history.told_events().await?;
-        let events = history.watch_events(told, AT_A_TIME).await?;
-        if events.is_empty() {
-            return Ok(true);
-        }
-        let mut concern = String::new();
-        let mut lines = json_lines();
-        for (number, event) in (told..).zip(&events) {
-            let line = line(history, number, event);
-            // An error is remembered, and ends the command.
-            if lines.write_all(line.as_bytes()).is_err() {
-                return Err(CliError::Interrupted);
+/// Tells others, in one look.
+#[derive(Debug, Default)]
+pub(super) struct Teller {
+    /// The events before this number are printed.
+    printed: u64,
+    /// The command failed: the next look runs it again, for the same events.
+    has_failed: bool,
+}
+
+impl Teller {
+    /// Prints the events that nobody was told of yet, and gives those that concern somebody to the
+    /// command. Returns false if the command failed in this look: the events stay untold.
+    ///
+    /// A process that ends in between tells some of them again; none is forgotten.
+    pub(super) async fn tell(
+        &mut self,
+        history: &History,
+        command: Option<&str>,
+    ) -> Result<bool, CliError> {
+        let mut from = history.told_events().await?;
+        loop {
+            let events = history.watch_events(from, AT_A_TIME).await?;
+            if events.is_empty() {
+                return Ok(!self.has_failed);
             }
-            if concerns(event) {
-                concern.push_str(&line);
+            let mut concern = String::new();
+            let mut lines = json_lines();
+            for (number, event) in (from..).zip(&events) {
+                let line = line(history, number, event);
+                // An error is remembered, and ends the command.
+                if number >= self.printed && lines.write_all(line.as_bytes()).is_err() {
+                    return Err(CliError::Interrupted);
+                }
+                if concerns(event) {
+                    concern.push_str(&line);
+                }
+            }
+            from += events.len() as u64;
+            self.printed = self.printed.max(from);
+            if let Some(command) = command.filter(|_| !self.has_failed && !concern.is_empty())
+                && let Err(reason) = notify(command, history, concern).await
+            {
+                errln!("{WARNING}warning:{WARNING:#} the command of --notify {reason}");
+                self.has_failed = true;
+            }
+            if !self.has_failed {
+                history.note_told(from).await?;
             }
         }
-        if let Some(command) = command.filter(|_| !concern.is_empty())
-            && let Err(reason) = notify(command, history, concern).await
-        {
-            errln!("{WARNING}warning:{WARNING:#} the command of --notify {reason}");
-            return Ok(false);
-        }
-        history.note_told(told + events.len() as u64).await?;
     }
 }
 
