@@ -334,7 +334,7 @@ fn a_bisection_that_cannot_be_started_holds_up_no_other() {
         BENCH,
     ];
     world.pinpoint(&second).ends_with(0);
-    let watched = watch(&world).and(&["--max-jobs", "1"]).ends_with(0);
+    let watched = watch(&world).and(&["--max-jobs", "1"]).ends_with(1);
     watched.tells("a quote that is not closed");
     let list = document(&world, &["regressions", "list"]);
     let groups = list["groups"].as_array().unwrap();
@@ -347,6 +347,26 @@ fn a_bisection_that_cannot_be_started_holds_up_no_other() {
     // What the second one found is the first one's, too: the regression is one.
     let of_first = groups.iter().find(|it| it["alert"] == "1").unwrap();
     assert_eq!(of_first["members"][0]["triage"], "Bug");
+    assert_eq!(world.jobs().len(), 1);
+}
+
+#[test]
+fn what_cannot_be_bisected_yet_is_an_error_and_a_full_day_is_none() {
+    let world = with_alert("bisect");
+    for number in 1..COMMITS {
+        measure(&world, number);
+    }
+    let full = watch(&world).and(&["--max-jobs", "0"]).ends_with(0);
+    full.tells("--max-jobs");
+    let unknown = ["alerts", "update", "1", "--command", "./bench {nokey}"];
+    world.pinpoint(&unknown).ends_with(0);
+    // Each look says it by its exit code, also where nothing is new.
+    for _ in 0..2 {
+        watch(&world).ends_with(1).tells("is not bisected yet");
+    }
+    let bisect = ["alerts", "update", "1", "--command", BENCH];
+    world.pinpoint(&bisect).ends_with(0);
+    watch(&world).ends_with(0);
     assert_eq!(world.jobs().len(), 1);
 }
 

@@ -31,13 +31,13 @@ impl Told {
 }
 
 /// Appends what is to be done with the groups that are due: before it is done, so that a crash
-/// neither forgets nor repeats it.
+/// neither forgets nor repeats it. Returns false if the bisection of one of them can't be started.
 pub(super) async fn decide(
     history: &History,
     options: &PlanOptions,
     bisections: &Bisections,
     told: &mut Told,
-) -> Result<(), CliError> {
+) -> Result<bool, CliError> {
     // Groups whose bisection can't be started hold up no other.
     let mut options = options.clone();
     let mut checked: BTreeSet<GroupName> = BTreeSet::new();
@@ -55,6 +55,9 @@ pub(super) async fn decide(
             if checked.insert(job.name.clone())
                 && let Err(error) = bisections.check(history, job).await
             {
+                if error.is_interrupt() {
+                    return Err(error);
+                }
                 told.warn(&job.name, error.to_string());
                 options.passed_over.insert(job.name.clone());
             }
@@ -62,6 +65,7 @@ pub(super) async fn decide(
         if options.passed_over.len() > passed_over {
             continue;
         }
+        let can_start = options.passed_over.is_empty() && plan.faults.is_empty();
         for (group, fault) in plan.faults {
             told.warn(
                 &group,
@@ -76,11 +80,11 @@ pub(super) async fn decide(
         let events = events.map(|it| Event::new(at, BY, it.into_event()));
         let events: Vec<Event> = events.collect();
         if events.is_empty() {
-            return Ok(());
+            return Ok(can_start);
         }
         match history.append_events(&mut state, &events).await {
             Err(TraceStoreError::WatchConflict { .. }) => {}
-            done => return Ok(done?),
+            done => return Ok(done.map(|()| can_start)?),
         }
     }
 }

@@ -105,7 +105,7 @@ impl Watcher<'_> {
         let mut is_done = self.tell(&mut teller).await?;
         self.stop_if_interrupted()?;
         let options = self.arguments.plan_options();
-        decide(&self.history, &options, &self.bisections, &mut self.told).await?;
+        is_done &= decide(&self.history, &options, &self.bisections, &mut self.told).await?;
         is_done &= self.tell(&mut teller).await?;
         self.stop_if_interrupted()?;
         is_done &= carry_out(&self.history, &self.bisections, &self.interrupt).await?;
