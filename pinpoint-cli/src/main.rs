@@ -66,21 +66,26 @@ fn say(answer: &clap::Error) -> u8 {
 
 /// The exit code. A result that could not be printed does not count, unless its reader has left.
 fn finish(result: Result<u8, (CliError, arguments::Display)>) -> u8 {
-    match result {
-        Ok(code) => match show::output::failure() {
-            None | Some(Failure::ReaderLeft) => code,
-            Some(Failure::Error(error)) => {
-                errln!("{ERROR}error:{ERROR:#} can't write to standard output: {error}");
-                exit_code::FAILED
-            }
-        },
+    match (result, show::output::failure()) {
+        (Ok(code), None | Some(Failure::ReaderLeft)) => code,
         // The command was stopped because the reader of its output has left.
-        Err(_) if show::output::is_unread() => exit_code::FOUND,
-        Err((error, display)) => {
+        (Err(_), Some(Failure::ReaderLeft)) => exit_code::FOUND,
+        (Ok(_), Some(Failure::Error(error))) => unwritten(&error),
+        // It was stopped because its output can't be written.
+        (Err((stopped, _)), Some(Failure::Error(error))) if stopped.is_interrupt() => {
+            unwritten(&error)
+        }
+        (Err((error, display)), _) => {
             error.print(&display);
             error.exit_code()
         }
     }
+}
+
+/// Says why standard output has not everything, and returns the exit code.
+fn unwritten(error: &std::io::Error) -> u8 {
+    errln!("{ERROR}error:{ERROR:#} can't write to standard output: {error}");
+    exit_code::FAILED
 }
 
 async fn run(arguments: Arguments) -> Result<u8, CliError> {

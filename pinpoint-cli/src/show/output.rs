@@ -193,11 +193,6 @@ pub(crate) fn failure() -> Option<Failure> {
     })
 }
 
-/// Returns true if the reader of standard output has left.
-pub(crate) fn is_unread() -> bool {
-    (failed().as_ref()).is_some_and(|error| error.kind() == ErrorKind::BrokenPipe)
-}
-
 /// The error of standard output.
 #[derive(Debug)]
 pub(crate) enum Failure {

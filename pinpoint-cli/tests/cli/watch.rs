@@ -370,6 +370,17 @@ fn what_cannot_be_bisected_yet_is_an_error_and_a_full_day_is_none() {
     assert_eq!(world.jobs().len(), 1);
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn events_that_cannot_be_written_are_an_error_and_come_again() {
+    let world = with_alert("noaction");
+    let full = fs::File::options().write(true).open("/dev/full").unwrap();
+    let failed = watch(&world).start_into(full).ends_with(1);
+    failed.tells("can't write to standard output");
+    let told = watch(&world).ends_with(0);
+    assert_eq!(told.stdout.matches("\"tested\"").count(), 1, "{told}");
+}
+
 #[test]
 fn of_two_watchers_one_acts() {
     two_watch_at_once(None);
