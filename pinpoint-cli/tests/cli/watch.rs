@@ -370,6 +370,36 @@ fn what_cannot_be_bisected_yet_is_an_error_and_a_full_day_is_none() {
     assert_eq!(world.jobs().len(), 1);
 }
 
+#[test]
+fn a_bisection_that_failed_is_told_once_and_started_again_by_hand() {
+    let world = with_alert("bisect");
+    for number in 1..COMMITS {
+        measure(&world, number);
+    }
+    let bench = ["alerts", "update", "1", "--command", "sh bnech.sh {test}"];
+    world.pinpoint(&bench).ends_with(0);
+    let failed = watch(&world).ends_with(1);
+    failed.tells("the bisection failed");
+    let again = failed.command("regressions bisect ");
+    // Nothing is due.
+    watch(&world).ends_with(0);
+    assert_eq!(world.jobs().len(), 1);
+    let bench = ["alerts", "update", "1", "--command", BENCH];
+    world.pinpoint(&bench).ends_with(0);
+    let again = world.paste(&again).and(&["--options", "--pairs 6"]);
+    again.ends_with(0).says(&world.commits[SLOW]);
+    assert_eq!(world.jobs().len(), 2);
+    let list = document(&world, &["regressions", "list"]);
+    let id = list["groups"][0]["members"][0]["id"].as_str().unwrap();
+    let shown = document(&world, &["regressions", "show", id]);
+    let events = shown["regressions"][0]["events"].as_array().unwrap();
+    let outcomes: Vec<_> = (events.iter())
+        .filter(|it| it["event"] == "bisected")
+        .map(|it| &it["outcome"])
+        .collect();
+    assert_eq!(outcomes, ["failed", "culprit"]);
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn events_that_cannot_be_written_are_an_error_and_come_again() {

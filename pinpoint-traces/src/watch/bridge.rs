@@ -99,7 +99,7 @@ pub enum PlanFault {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum GroupFault {
-    /// It has a bisection already, perhaps with an outcome.
+    /// It has a bisection already: one that goes on, or one with an outcome other than a failure.
     #[error(
         "the group `{0}` has a bisection already; split regressions off to search for them again"
     )]
@@ -119,7 +119,7 @@ pub enum GroupFault {
 }
 
 /// The bisection of one group that a person asks for, whatever its alert does and how many bisections
-/// a day has.
+/// a day has. One that failed may be made again: it is another job.
 ///
 /// # Errors
 ///
@@ -130,7 +130,7 @@ pub fn plan_group(
     group: Group,
     options: &PlanOptions,
 ) -> Result<PlannedAction, GroupFault> {
-    if group.acted.as_ref().is_some_and(|it| it.job.is_some()) {
+    if group.is_searched() {
         return Err(GroupFault::Bisected(group.name));
     }
     let regression = choice(state, &group, &searched(state));
@@ -285,7 +285,7 @@ fn is_due(
 fn searched(state: &WatchState) -> BTreeMap<RegressionId, GroupName> {
     let mut searched = BTreeMap::new();
     for group in state.kept_groups.values() {
-        if group.acted.as_ref().is_some_and(|it| it.job.is_some()) {
+        if group.is_searched() {
             for member in &group.members {
                 searched.insert(member.clone(), group.name.clone());
             }

@@ -300,6 +300,46 @@ fn a_group_that_was_reported_is_bisected_when_a_person_asks_once() {
 }
 
 #[test]
+fn a_bisection_that_failed_is_made_again_if_a_person_asks_for_it() {
+    let mut state = state(&[(DOWN, "b", (12, 20), 130.0)]);
+    let (alert, options) = (alert(1, ""), PlanOptions::default());
+    let started = |state: &mut WatchState, at: i64| {
+        let group = state.groups().remove(0);
+        let action = plan_group(state, &alert, group, &options)?;
+        let event = Event::new(at, "ann", action.into_event());
+        state.apply(&event).unwrap();
+        Ok::<_, GroupFault>(())
+    };
+    let ended = |state: &mut WatchState, at: i64, outcome| {
+        let group = state.groups().remove(0).name;
+        let kind = EventKind::Bisected { group, outcome };
+        state.apply(&Event::new(at, "watch", kind)).unwrap();
+    };
+    let reason = "no such chart".to_owned();
+    started(&mut state, MINUTE).unwrap();
+    ended(&mut state, 2 * MINUTE, BisectionOutcome::Failed { reason });
+    let member = |state: &WatchState| state.regressions.values().next().unwrap().clone();
+    assert!(member(&state).message.contains("no such chart"));
+    // Not by itself.
+    let alerts = [alert.clone()];
+    assert_eq!(
+        plan(&state, &alerts, at(60 * MINUTE), &options),
+        Plan::default()
+    );
+    started(&mut state, 3 * MINUTE).unwrap();
+    let group = state.groups().remove(0);
+    assert_eq!(group.acted.unwrap().at, 3 * MINUTE);
+    assert_eq!((group.outcome, state.pending_jobs().count()), (None, 1));
+    let regression = member(&state);
+    assert_eq!((regression.outcome, &*regression.message), (None, ""));
+    let again = started(&mut state, 4 * MINUTE);
+    assert!(matches!(again, Err(GroupFault::Bisected(_))), "{again:?}");
+    ended(&mut state, 5 * MINUTE, BisectionOutcome::NotReproduced);
+    let again = started(&mut state, 6 * MINUTE);
+    assert!(matches!(again, Err(GroupFault::Bisected(_))), "{again:?}");
+}
+
+#[test]
 fn a_group_without_a_step_or_a_command_is_not_bisected() {
     let mut state = state(&[(DOWN, "b", (12, 20), 130.0)]);
     let group = state.groups().remove(0);

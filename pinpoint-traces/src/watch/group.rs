@@ -116,6 +116,14 @@ pub struct Group {
     pub outcome: Option<BisectionOutcome>,
 }
 
+impl Group {
+    /// Returns true if a bisection searches for its members, or has searched: one that failed has not.
+    pub fn is_searched(&self) -> bool {
+        let has_failed = (self.outcome.as_ref()).is_some_and(BisectionOutcome::is_failure);
+        !has_failed && self.acted.as_ref().is_some_and(|it| it.job.is_some())
+    }
+}
+
 /// The action on a group, and when it was taken.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Acted {

@@ -98,6 +98,11 @@ impl BisectionOutcome {
         }
     }
 
+    /// Returns true if the search failed.
+    pub fn is_failure(&self) -> bool {
+        matches!(self, Self::Failed { .. })
+    }
+
     /// The commit that was found.
     pub fn culprit(&self) -> Option<CommitNumber> {
         match self {

@@ -112,6 +112,16 @@ impl Regression {
         self.now = Some(Standing::Gone { commit });
     }
 
+    /// Forgets the outcome of a bisection that failed, since another one begins.
+    pub(super) fn forget_failure(&mut self) {
+        if (self.outcome.as_ref()).is_some_and(BisectionOutcome::is_failure) {
+            self.outcome = None;
+            if self.triaged_by.is_none() {
+                self.message.clear();
+            }
+        }
+    }
+
     /// Writes the outcome of a bisection. What a person said stays.
     pub(super) fn conclude(&mut self, outcome: &BisectionOutcome) {
         if self.is_taken_back {

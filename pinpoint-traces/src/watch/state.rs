@@ -454,10 +454,10 @@ impl WatchState {
         if let Some(id) = unknown {
             return Err(WatchError::NoRegression(id.clone()));
         }
-        // One that was only reported may be bisected yet.
+        // One that was only reported, or whose bisection failed, may be bisected yet.
         let is_open = |it: &Group| {
-            let job = it.acted.as_ref().map(|it| &it.job);
-            it.name == group.name && job.is_none_or(|it| it.is_none() && acted.job.is_some())
+            let may_be_bisected = acted.job.is_some() && !it.is_searched();
+            it.name == group.name && (it.acted.is_none() || may_be_bisected)
         };
         let is_acted_on = |it: &&Group| {
             it.alert == group.alert && !is_open(it) && !it.members.is_disjoint(&group.members)
@@ -470,6 +470,12 @@ impl WatchState {
             .entry(group.name.clone())
             .or_insert_with(|| group.clone());
         kept.acted = Some(acted);
+        kept.outcome = None;
+        for member in &kept.members {
+            if let Some(regression) = self.regressions.get_mut(member) {
+                regression.forget_failure();
+            }
+        }
         Ok(())
     }
 }

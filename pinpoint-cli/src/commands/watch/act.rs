@@ -90,7 +90,7 @@ pub(super) async fn decide(
 }
 
 /// Carries out the bisections without an outcome, and appends that. Returns false if one of them
-/// could not be carried out now.
+/// failed, or could not be carried out now.
 pub(super) async fn carry_out(
     history: &History,
     bisections: &Bisections,
@@ -104,7 +104,18 @@ pub(super) async fn carry_out(
             return Err(CliError::Interrupted);
         }
         match bisections.carry_out(history, &state, &job).await {
-            Ok(Finished::With(outcome)) => conclude(history, &job.name, &outcome).await?,
+            Ok(Finished::With(outcome)) => {
+                conclude(history, &job.name, &outcome).await?;
+                if outcome.is_failure() {
+                    is_done = false;
+                    let name = &job.name;
+                    errln!(
+                        "{WARNING}warning:{WARNING:#} group {name}: {outcome}\nit is not tried again by itself: correct the command or the chart of alert {}, and start it with\n  pinpoint regressions bisect {name}{}",
+                        job.alert,
+                        in_dataset(history)
+                    );
+                }
+            }
             Ok(Finished::Elsewhere) => errln!(
                 "another process carries out the bisection of group {}; a later look writes its outcome",
                 job.name
@@ -120,6 +131,14 @@ pub(super) async fn carry_out(
         }
     }
     Ok(is_done)
+}
+
+/// The option that names the dataset, if it needs one.
+fn in_dataset(history: &History) -> String {
+    match history.dataset().as_str() {
+        "default" => String::new(),
+        name => format!(" --dataset {name}"),
+    }
 }
 
 /// Writes the outcome of a group's bisection, once.
