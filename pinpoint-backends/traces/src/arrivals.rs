@@ -59,6 +59,20 @@ impl History {
         Ok(unseen)
     }
 
+    /// Returns true once the first run of a watch is over: from then on, only values that come are
+    /// new, for alerts that are added later, too.
+    ///
+    /// # Errors
+    ///
+    /// [`TraceStoreError::NoDataset`]; when the store cannot be read.
+    pub async fn is_watched(&self) -> Result<bool, TraceStoreError> {
+        let mut transaction = self.store.database.begin(Access::Read).await?;
+        let dataset = self.row(&mut transaction).await?;
+        let watch = self.watch_row(&mut transaction, &dataset).await?;
+        transaction.roll_back().await?;
+        Ok(watch.stage == Stage::Watched)
+    }
+
     /// Has values noted from now on.
     async fn begin_watch(&self) -> Result<(), TraceStoreError> {
         let mut transaction = self.store.database.begin(Access::Write).await?;

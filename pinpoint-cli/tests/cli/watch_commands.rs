@@ -307,8 +307,13 @@ fn clusters_are_listed_and_triaged() {
         "--interesting",
         "20",
     ];
-    world.pinpoint(&kmeans).ends_with(0).says("alert 2");
+    let first = world.pinpoint(&kmeans).ends_with(0);
+    assert_eq!(first.stdout, "alert 2 added\n");
     watch(&world).ends_with(0);
+    // Now values were seen, which a later alert does not see again.
+    let late = ["alerts", "new", "--query", "test=sort"];
+    let late = world.pinpoint(&late).ends_with(0);
+    late.says("from now on").says("pinpoint alerts try 3");
     let listed = world.pinpoint(&["regressions", "clusters"]).ends_with(0);
     listed
         .says("of alert 2, test=sort: 1 trace rise")

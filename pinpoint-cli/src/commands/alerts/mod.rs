@@ -9,6 +9,7 @@ use serde_json::json;
 use self::description::{changed, read};
 use super::traces::open_dataset::OpenDataset;
 use super::traces::warn_of_unknown;
+use super::watch::in_dataset;
 use crate::arguments::{AlertNew, AlertUpdate, Alerts, Display, Output};
 use crate::error::CliError;
 use crate::exit_code::FOUND;
@@ -74,7 +75,14 @@ async fn new(arguments: &AlertNew, display: &Display) -> Result<u8, CliError> {
     let opened = OpenDataset::open(display, &arguments.dataset.dataset).await?;
     warn_of(&opened, &alert).await?;
     let id = opened.history.add_alert(&alert).await?;
-    Ok(say(id, "added", display))
+    let code = say(id, "added", display);
+    if display.output == Output::Text && opened.history.is_watched().await? {
+        outln!(
+            "it watches the values that come from now on; `pinpoint alerts try {id}{}` shows the past",
+            in_dataset(&opened.history)
+        );
+    }
+    Ok(code)
 }
 
 async fn update(arguments: &AlertUpdate, display: &Display) -> Result<u8, CliError> {

@@ -134,7 +134,7 @@ pub(super) async fn carry_out(
 }
 
 /// The option that names the dataset, if it needs one.
-fn in_dataset(history: &History) -> String {
+pub(crate) fn in_dataset(history: &History) -> String {
     match history.dataset().as_str() {
         "default" => String::new(),
         name => format!(" --dataset {name}"),

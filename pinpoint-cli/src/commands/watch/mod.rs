@@ -9,8 +9,8 @@ mod tell;
 use pinpoint_backends::traces::History;
 use pinpoint_report::quantity::count;
 
-pub(crate) use self::act::conclude;
 use self::act::{Told, carry_out, decide};
+pub(crate) use self::act::{conclude, in_dataset};
 use self::bisection::Bisections;
 use self::tell::Teller;
 use crate::arguments::{Display, Watch};
