@@ -75,6 +75,19 @@ fn people_and_watchers_write_to_one_log() {
         .pinpoint(&["regressions", "bisect", id])
         .ends_with(2)
         .tells("has a bisection already");
+    // A group that all have left says where they are.
+    let old = list["groups"][0]["name"].as_str().unwrap();
+    let split = world.pinpoint(&["regressions", "split", id]).ends_with(0);
+    split.says(&format!("in group {old}-2"));
+    for words in [
+        &["show", old][..],
+        &["triage", old, "--as", "bug"],
+        &["bisect", old],
+    ] {
+        let ghost = world.pinpoint(&[&["regressions"], words].concat());
+        let told = format!("no members any more: {id} is in group {old}-2");
+        ghost.ends_with(2).tells(&told).says_nothing();
+    }
 
     // By hand: where no detector looked, moved, and taken back.
     let trace = ",benchmark=micro,improvement_direction=down,os=linux,test=hash,unit=ms,";

@@ -105,6 +105,9 @@ pub struct Group {
     pub range: CommitRange,
     /// The members.
     pub members: BTreeSet<RegressionId>,
+    /// Former members, which a person split off, joined with others or moved away.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub left: BTreeSet<RegressionId>,
     /// True if a person made it.
     #[serde(default)]
     pub is_by_hand: bool,
@@ -180,6 +183,7 @@ pub(super) fn open_groups<'a>(regressions: impl Iterator<Item = Ungrouped<'a>>) 
                 value: value.to_owned(),
                 range,
                 members,
+                left: BTreeSet::new(),
                 is_by_hand: false,
                 acted: None,
                 outcome: None,

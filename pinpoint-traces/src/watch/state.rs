@@ -339,6 +339,7 @@ impl WatchState {
         let first = groups.min_by_key(|it| (it.range, it.name.clone()));
         if let Some(group) = first {
             group.members.insert(id.clone());
+            group.left.remove(id);
             if let Some(outcome) = &group.outcome {
                 regression.conclude(outcome);
             }
@@ -350,6 +351,8 @@ impl WatchState {
     fn leave(&mut self, regressions: &[RegressionId], is_left: impl Fn(&Group) -> bool) {
         self.kept_groups.retain(|_, group| {
             if is_left(group) {
+                let leaving = regressions.iter().filter(|it| group.members.contains(it));
+                group.left.extend(leaving.cloned());
                 group.members.retain(|it| !regressions.contains(it));
             }
             group.acted.is_some() || !group.members.is_empty()
@@ -398,6 +401,7 @@ impl WatchState {
             value,
             range,
             members,
+            left: BTreeSet::new(),
             is_by_hand: true,
             acted: None,
             outcome: None,
@@ -436,6 +440,7 @@ impl WatchState {
         self.leave(&joining, |group| group.alert == alert && group.name != name);
         if let Some(group) = self.kept_groups.get_mut(&name) {
             for member in &members {
+                group.left.remove(member);
                 if group.members.insert(member.clone())
                     && let Some(outcome) = &group.outcome
                     && let Some(regression) = self.regressions.get_mut(member)

@@ -1,11 +1,13 @@
 //! The deeds of people: each is an event, with who and when.
 
+use std::cell::RefCell;
 use std::slice;
 
 use pinpoint_backends::traces::{History, ValuesAt, ValuesOf};
 use pinpoint_traces::TraceId;
 use pinpoint_traces::watch::{
-    AlertId, CommitRange, EventKind, Label, WatchState, change_by_hand, sub_queries,
+    AlertId, CommitRange, EventKind, Group, GroupName, Label, RegressionId, WatchState,
+    change_by_hand, sub_queries,
 };
 use serde_json::json;
 
@@ -169,6 +171,32 @@ async fn half_open(opened: &OpenDataset, commits: &RangeArgument) -> Result<Comm
     CommitRange::new(previous, commit).map_err(|error| CliError::Input(error.to_string()))
 }
 
+/// The groups that some of these regressions have left and whose other members have another name
+/// now: the name of an open group follows from its members.
+fn renamed<'a>(
+    before: &'a [Group],
+    after: &'a [Group],
+    touched: &[&RegressionId],
+) -> Vec<(&'a GroupName, &'a GroupName)> {
+    let mut renamed = Vec::new();
+    for old in before {
+        if !touched.iter().any(|it| old.members.contains(*it)) {
+            continue;
+        }
+        let rest = old.members.iter().filter(|it| !touched.contains(it));
+        for id in rest {
+            let is_there = |it: &&Group| it.alert == old.alert && it.members.contains(id);
+            if let Some(new) = after.iter().find(is_there)
+                && new.name != old.name
+                && !renamed.contains(&(&old.name, &new.name))
+            {
+                renamed.push((&old.name, &new.name));
+            }
+        }
+    }
+    renamed
+}
+
 /// Appends the events that a person asks for, and names the regressions.
 async fn say(
     by: &By,
@@ -176,7 +204,12 @@ async fn say(
     display: &Display,
 ) -> Result<u8, CliError> {
     let opened = OpenDataset::open(display, &by.dataset.dataset).await?;
-    let (state, events) = append(&opened.history, &by.name(), decide).await?;
+    let before = RefCell::new(Vec::new());
+    let noting = |state: &WatchState| {
+        *before.borrow_mut() = state.groups();
+        decide(state)
+    };
+    let (state, events) = append(&opened.history, &by.name(), noting).await?;
     let ids = state.regressions.keys();
     let touched = ids.filter(|id| events.iter().any(|it| it.names(id)));
     let touched: Vec<_> = touched.collect();
@@ -191,16 +224,48 @@ async fn say(
                     outln!("cluster {fingerprint} of alert {alert} is triaged");
                 }
             }
-            for id in touched {
+            for id in &touched {
                 let groups = state.groups().into_iter();
-                let groups = groups.filter(|it| it.members.contains(id));
+                let groups = groups.filter(|it| it.members.contains(*id));
                 let groups: Vec<String> = groups.map(|it| it.name.to_string()).collect();
                 match groups.is_empty() {
                     true => outln!("{id}, in no group"),
                     false => outln!("{id}, in group {}", groups.join(", ")),
                 }
             }
+            for (old, new) in renamed(&before.into_inner(), &state.groups(), &touched) {
+                outln!("what remains of group {old} is group {new} now");
+            }
         }
     }
     Ok(FOUND)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn group(name: &str, members: &[&str]) -> Group {
+        let group = json!({
+            "name": name, "alert": "1", "value": "b", "members": members,
+            "range": { "previous": 1, "commit": 2 },
+        });
+        serde_json::from_value(group).unwrap()
+    }
+
+    #[test]
+    fn what_remains_of_an_open_group_is_named_if_its_name_changed() {
+        let before = [group("g1", &["r1", "r2", "r3"]), group("g5", &["r5"])];
+        let after = [
+            group("g2", &["r1"]),
+            group("g3", &["r2", "r3"]),
+            group("g5", &["r5"]),
+        ];
+        let split = RegressionId::from("r1");
+        let names = (GroupName::from("g1"), GroupName::from("g3"));
+        assert_eq!(renamed(&before, &after, &[&split]), [(&names.0, &names.1)]);
+        // One that was acted on keeps its name.
+        let after = [group("g2", &["r1"]), group("g1", &["r2", "r3"])];
+        assert_eq!(renamed(&before, &after, &[&split]), []);
+    }
 }

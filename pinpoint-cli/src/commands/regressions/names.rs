@@ -14,7 +14,41 @@ pub(super) enum Named<'a> {
 }
 
 /// The regression or group of this name, or the only one whose name begins with it.
+///
+/// # Errors
+///
+/// A name that is unknown or that several begin with, and a group whose members have left it.
 pub(super) fn find<'a>(state: &'a WatchState, name: &str) -> Result<Named<'a>, CliError> {
+    let found = named(state, name)?;
+    match &found {
+        Named::Group(group) if group.members.is_empty() => Err(CliError::Input(format!(
+            "the group {} has no members any more{}",
+            group.name,
+            whereabouts(state, group)
+        ))),
+        _ => Ok(found),
+    }
+}
+
+/// Where the former members of a group are now.
+fn whereabouts(state: &WatchState, group: &Group) -> String {
+    let mut text = String::new();
+    let groups = state.groups();
+    for id in &group.left {
+        let is_there = |it: &&Group| it.alert == group.alert && it.members.contains(id);
+        let place = match groups.iter().find(is_there) {
+            Some(group) => format!("in group {}", group.name),
+            None => "in no group".to_owned(),
+        };
+        text += &format!(
+            "{} {id} is {place}",
+            if text.is_empty() { ":" } else { "," }
+        );
+    }
+    text
+}
+
+fn named<'a>(state: &'a WatchState, name: &str) -> Result<Named<'a>, CliError> {
     let groups = state.groups();
     if let Some(regression) = state.regressions.get(&RegressionId::from(name)) {
         return Ok(Named::Regression(regression));
