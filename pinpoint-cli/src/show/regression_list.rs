@@ -200,7 +200,11 @@ fn standing(regression: &Regression, names: &CommitNames) -> Option<String> {
     }
     if let Some(commit) = regression.back_at {
         let commit = names.commit(commit);
-        return Some(format!("a spike: back at {commit}"));
+        return Some(match regression.triage {
+            // Somebody knows better.
+            Triage::Bug => format!("went back at {commit}"),
+            _ => format!("a spike: back at {commit}"),
+        });
     }
     Some(match regression.now? {
         Standing::StillThere => "still there".into(),
@@ -241,4 +245,24 @@ pub(crate) fn described(
         );
     }
     text
+}
+
+/// "1 ignored, 1 went back": the regressions that are in no list of open ones, if there are any.
+pub(crate) fn hidden<'a>(regressions: impl Iterator<Item = &'a Regression>) -> Option<String> {
+    let [mut taken_back, mut went_back, mut ignored] = [0; 3];
+    for regression in regressions.filter(|it| !it.is_open()) {
+        match (regression.is_taken_back, regression.back_at) {
+            (true, _) => taken_back += 1,
+            (false, Some(_)) => went_back += 1,
+            (false, None) => ignored += 1,
+        }
+    }
+    let counts = [
+        (ignored, "ignored"),
+        (went_back, "went back"),
+        (taken_back, "taken back"),
+    ];
+    let counts = counts.iter().filter(|(number, _)| *number > 0);
+    let counts: Vec<String> = counts.map(|(it, what)| format!("{it} {what}")).collect();
+    (!counts.is_empty()).then(|| counts.join(", "))
 }

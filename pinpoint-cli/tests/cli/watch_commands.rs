@@ -50,6 +50,8 @@ fn people_and_watchers_write_to_one_log() {
         .ends_with(0);
     let shown = world.pinpoint(&["regressions", "show", id]).ends_with(0);
     shown.says("ada").says("triaged").says("a new compiler");
+    let listed = world.pinpoint(&["regressions", "list"]).ends_with(0);
+    listed.says("no open regressions (1 ignored: --all)");
     world
         .pinpoint(&[
             "regressions",

@@ -16,7 +16,7 @@ use crate::job::clock::now;
 use crate::show::alert_list::{AlertRow, alert_document, title};
 use crate::show::output::{outln, print_result_json, print_text};
 use crate::show::regression_list::{
-    GroupRow, described, group_document, groups, regression_document, ungrouped,
+    GroupRow, described, group_document, groups, hidden, regression_document, ungrouped,
 };
 
 /// The events that are read at a time.
@@ -73,7 +73,12 @@ pub(super) async fn run(arguments: &RegressionList, display: &Display) -> Result
             print_text(&groups(&rows, &names));
             print_text(&ungrouped(&rest, &names));
             if rows.is_empty() && rest.is_empty() {
-                outln!("no regressions{}", empty(&alerts, &state));
+                let asked = (state.regressions.values())
+                    .filter(|it| arguments.alert.is_none_or(|id| it.alerts.contains_key(&id)));
+                match hidden(asked) {
+                    Some(counts) => outln!("no open regressions ({counts}: --all)"),
+                    None => outln!("no regressions{}", empty(&alerts, &state)),
+                }
             }
             for count in &counts {
                 print_text(&count.line());
