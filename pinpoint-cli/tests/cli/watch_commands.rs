@@ -300,6 +300,10 @@ fn changes_are_found_in_the_store_as_in_a_table() {
         .pinpoint(&["detect", "--query", "test=sort"])
         .ends_with(0);
     world.pinpoint(&["detect", "./test=sort"]).ends_with(4);
+    for search in [&["detect"][..], &["alerts", "try"]] {
+        let typo = world.pinpoint(&[search, &["--query", "test=sotr"]].concat());
+        typo.ends_with(2).tells("matches test=sotr");
+    }
     world
         .pinpoint(&["detect", "nothing.csv"])
         .ends_with(2)

@@ -9,7 +9,7 @@ use super::description::{changed, read};
 use crate::arguments::{AlertTry, Display, Output};
 use crate::commands::traces::commit_names::CommitNames;
 use crate::commands::traces::open_dataset::{ALL, OpenDataset};
-use crate::commands::traces::warn;
+use crate::commands::traces::{no_trace, warn};
 use crate::error::CliError;
 use crate::exit_code::{FOUND, NO_DIFFERENCE};
 use crate::show::output::{print_result_json, print_text};
@@ -35,6 +35,9 @@ pub(super) async fn run(arguments: &AlertTry, display: &Display) -> Result<u8, C
     let annotations = opened.history.annotations(ALL).await?.into_iter();
     let annotations: Vec<Annotation> = annotations.map(|it| it.annotation).collect();
     let traces = values.frame.names().len();
+    if traces == 0 {
+        return Err(no_trace(&opened.history, &alert.query));
+    }
     let trial = try_alert(&alert, &values.frame, &annotations)
         .map_err(|error| CliError::Input(error.to_string()))?;
     let ranges = trial.regressions.iter().map(|it| it.range);

@@ -10,7 +10,7 @@ use pinpoint_traces::{
 use super::{VERSION, options};
 use crate::arguments::{Detect, Display};
 use crate::commands::traces::open_dataset::OpenDataset;
-use crate::commands::traces::warn;
+use crate::commands::traces::{no_trace, warn};
 use crate::error::CliError;
 
 /// The most traces, unless the command says otherwise.
@@ -44,6 +44,9 @@ pub(super) async fn detect(
     let unknown: Vec<String> = values.unknown.iter().map(ToString::to_string).collect();
     warn(&unknown);
     let frame = values.frame;
+    if frame.names().is_empty() {
+        return Err(no_trace(&opened.history, query));
+    }
     let numbers: Vec<CommitNumber> = frame.columns().iter().collect();
     let known = opened.commits(&numbers).await?;
     let label = |number: &CommitNumber| {

@@ -9,6 +9,7 @@ mod query;
 pub(crate) mod selection;
 pub(crate) mod tries;
 
+use pinpoint_backends::traces::History;
 use pinpoint_report::quantity::count;
 use pinpoint_traces::Shortcut;
 
@@ -109,6 +110,20 @@ fn say_shortcut(shortcut: &Shortcut, display: &Display) -> u8 {
         Output::Text => names.iter().for_each(|name| outln!("{name}")),
     }
     FOUND
+}
+
+/// The error of a search in no trace: a mistake in a query must not look like a history without
+/// changes.
+pub(crate) fn no_trace(history: &History, query: &pinpoint_traces::Query) -> CliError {
+    let dataset = history.dataset();
+    CliError::Input(match query.to_string() {
+        query if query.is_empty() => {
+            format!("the dataset `{dataset}` has no traces; `pinpoint ingest` adds values")
+        }
+        query => format!(
+            "no trace of the dataset `{dataset}` matches {query}; `pinpoint traces params` shows its keys and values"
+        ),
+    })
 }
 
 pub(crate) async fn warn_of_unknown(
