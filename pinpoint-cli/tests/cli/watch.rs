@@ -321,8 +321,12 @@ fn a_bisection_that_cannot_be_started_holds_up_no_other() {
     for number in 1..COMMITS {
         measure(&world, number);
     }
-    let bench = ["alerts", "update", "1", "--command", "sh 'bench.sh"];
-    world.pinpoint(&bench).ends_with(0);
+    // Without a command of its own, it has the one of the watch.
+    let bare = world.path("bare.json");
+    let text = r#"{"query": "os=linux", "direction": "UP", "action": "bisect"}"#;
+    fs::write(&bare, text).unwrap();
+    let bare = ["alerts", "update", "1", bare.to_str().unwrap()];
+    world.pinpoint(&bare).ends_with(0).tells("needs --command");
     let second = [
         "alerts",
         "new",
@@ -334,7 +338,8 @@ fn a_bisection_that_cannot_be_started_holds_up_no_other() {
         BENCH,
     ];
     world.pinpoint(&second).ends_with(0);
-    let watched = watch(&world).and(&["--max-jobs", "1"]).ends_with(1);
+    let watched = watch(&world).and(&["--max-jobs", "1", "--command", "sh 'bench.sh"]);
+    let watched = watched.ends_with(1);
     watched.tells("a quote that is not closed");
     let list = document(&world, &["regressions", "list"]);
     let groups = list["groups"].as_array().unwrap();

@@ -210,6 +210,17 @@ fn alerts_are_made_tried_and_changed() {
         .pinpoint(&["alerts", "update", "2", "--action", "report"])
         .ends_with(0);
     world.pinpoint(&["alerts", "delete", "2"]).ends_with(0);
+    let grouped = [
+        "alerts",
+        "new",
+        "--query",
+        "test=sort",
+        "--group-by",
+        "nokey",
+    ];
+    let grouped = world.pinpoint(&grouped).ends_with(0);
+    grouped.tells("the key `nokey` of group_by");
+    world.pinpoint(&["alerts", "delete", "3"]).ends_with(0);
     let listed = world.pinpoint(&["alerts", "list"]).ends_with(0);
     listed.says("speed").says("0 alarms in 30 days");
     assert!(!listed.stdout.contains("test=sort"));
@@ -243,6 +254,11 @@ fn alerts_are_made_tried_and_changed() {
         ),
         (&["new", "--query", "", "--algo", "magic"], "magic"),
         (&["new", "--query", "", "--command", "./b {"], "brace"),
+        (
+            &["new", "--query", "", "--command", "./b 'c"],
+            "a quote that is not closed",
+        ),
+        (&["update", "1", "--command", ""], "is empty"),
         (&["new"], "FILE"),
         (&["show", "9"], "no alert 9"),
         (&["list", "--dataset", "other"], "no dataset"),

@@ -83,6 +83,23 @@ pub(super) fn changed(
     Alert::from_json(&fields.to_string()).map_err(|error| CliError::Input(error.to_string()))
 }
 
+/// Checks that a bisection can take the command of an alert apart into words.
+///
+/// # Errors
+///
+/// A quote that is not closed, and a command without a word.
+pub(super) fn check_command(alert: &Alert) -> Result<(), CliError> {
+    let Some(command) = &alert.command else {
+        return Ok(());
+    };
+    match shlex::split(command.as_str()) {
+        Some(words) if !words.is_empty() => Ok(()),
+        _ => Err(CliError::Input(format!(
+            "the command `{command}` has a quote that is not closed, or is empty; write it as a shell would read it"
+        ))),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use pinpoint_traces::watch::{AlertAction, AlertDirection, Algo};

@@ -3,12 +3,12 @@
 mod description;
 mod trial;
 
-use pinpoint_traces::watch::{Alert, AlertId};
+use pinpoint_traces::watch::{Alert, AlertAction, AlertId};
 use serde_json::json;
 
-use self::description::{changed, read};
+use self::description::{changed, check_command, read};
 use super::traces::open_dataset::OpenDataset;
-use super::traces::warn_of_unknown;
+use super::traces::warn;
 use super::watch::in_dataset;
 use crate::arguments::{AlertNew, AlertUpdate, Alerts, Display, Output};
 use crate::error::CliError;
@@ -72,6 +72,7 @@ async fn list(opened: &OpenDataset, all: bool, display: &Display) -> Result<u8, 
 async fn new(arguments: &AlertNew, display: &Display) -> Result<u8, CliError> {
     let read = arguments.file.as_deref().map(read).transpose()?;
     let alert = changed(read.as_ref(), &arguments.options, &[])?;
+    check_command(&alert)?;
     let opened = OpenDataset::open(display, &arguments.dataset.dataset).await?;
     warn_of(&opened, &alert).await?;
     let id = opened.history.add_alert(&alert).await?;
@@ -88,6 +89,7 @@ async fn new(arguments: &AlertNew, display: &Display) -> Result<u8, CliError> {
 async fn update(arguments: &AlertUpdate, display: &Display) -> Result<u8, CliError> {
     let opened = OpenDataset::open(display, &arguments.dataset.dataset).await?;
     let stored = opened.history.alert(arguments.id).await?;
+    let command = stored.command.clone();
     let base = match &arguments.file {
         Some(file) => read(file)?,
         None => stored,
@@ -95,14 +97,32 @@ async fn update(arguments: &AlertUpdate, display: &Display) -> Result<u8, CliErr
     let mut more = vec![("id_as_string", json!(arguments.id))];
     more.extend(arguments.state.map(|it| ("state", json!(it))));
     let alert = changed(Some(&base), &arguments.options, &more)?;
+    if alert.command != command {
+        check_command(&alert)?;
+    }
     warn_of(&opened, &alert).await?;
     opened.history.replace_alert(&alert).await?;
     Ok(say(alert.id, "changed", display))
 }
 
-/// Says which keys and values of its query no trace has.
+/// Says which keys and values of an alert no trace has, and what its bisections lack.
 async fn warn_of(opened: &OpenDataset, alert: &Alert) -> Result<(), CliError> {
-    warn_of_unknown(opened, &alert.query).await
+    let survey = opened.history.survey(&alert.query, None).await?;
+    let mut warnings: Vec<String> = survey.unknown.iter().map(ToString::to_string).collect();
+    let lacks = |key: &&String| survey.count > 0 && survey.params.values(key).is_none();
+    warnings.extend(alert.group_by.iter().filter(lacks).map(|key| {
+        format!(
+            "no trace that matches has the key `{key}` of group_by, so that none is watched until one has"
+        )
+    }));
+    if alert.action == AlertAction::Bisect && alert.command.is_none() {
+        warnings.push(
+            "the alert has no command of the benchmark: `pinpoint watch` needs --command to bisect"
+                .into(),
+        );
+    }
+    warn(&warnings);
+    Ok(())
 }
 
 fn say(id: AlertId, what: &str, display: &Display) -> u8 {
