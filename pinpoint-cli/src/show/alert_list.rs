@@ -9,6 +9,12 @@ use serde_json::{Value, json};
 
 use super::text::{BOLD, DIM, Text, text};
 
+/// The version of the document of one alert.
+pub(crate) const ALERT_DOCUMENT_VERSION: u32 = 1;
+
+/// The fields that an alert's document has beside those of the alert.
+pub(crate) const COUNTED_FIELDS: [&str; 4] = ["days", "alarms", "values", "alarms_by_chance"];
+
 /// An alert with what came of it.
 pub(crate) struct AlertRow {
     alert: Alert,

@@ -206,6 +206,20 @@ fn alerts_are_made_tried_and_changed() {
         (&shown["alert"]["owner"], &shown["alert"]["rate"]),
         (&json!("ada"), &json!(0.001))
     );
+    // What is printed can be read again.
+    let printed = world.path("printed.json");
+    let file = printed.to_str().unwrap();
+    fs::write(&printed, shown.to_string()).unwrap();
+    let again = ["alerts", "update", "2", file];
+    world.pinpoint(&again).ends_with(0);
+    assert_eq!(document(&world, &["alerts", "show", "2"]), shown);
+    let newer = shown
+        .to_string()
+        .replace(r#""version":1"#, r#""version":2"#);
+    fs::write(&printed, newer).unwrap();
+    world.pinpoint(&again).ends_with(2).tells("version 2");
+    fs::write(&printed, r#"["-1", "name", "test=sort"]"#).unwrap();
+    world.pinpoint(&again).ends_with(2).tells("is an object");
     world
         .pinpoint(&["alerts", "update", "2", "--action", "report"])
         .ends_with(0);

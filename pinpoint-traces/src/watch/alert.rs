@@ -91,6 +91,10 @@ impl Alert {
     ///
     /// [`AlertError`] for text that is not one, with its place, and for each value that can't be.
     pub fn from_json(text: &str) -> Result<Self, AlertError> {
+        // Serde would take the values of an array for fields, by their places.
+        if text.trim_start().starts_with('[') {
+            return Err(AlertError::NotAnObject);
+        }
         let mut reader = serde_json::Deserializer::from_str(text);
         let fields: AlertFields = serde_path_to_error::deserialize(&mut reader)
             .map_err(|error| AlertError::Json(error.to_string()))?;

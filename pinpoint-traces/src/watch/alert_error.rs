@@ -12,6 +12,9 @@ pub enum AlertError {
     /// The text is not an alert in JSON.
     #[error("the alert can't be read as JSON: {0}")]
     Json(String),
+    /// The text is an array.
+    #[error("an alert is an object, as in {{\"query\": \"test=sort\"}}, and no array")]
+    NotAnObject,
     /// The text is not an alert in TOML.
     #[error("the alert can't be read as TOML: {0}")]
     Toml(String),

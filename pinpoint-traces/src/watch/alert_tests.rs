@@ -36,6 +36,12 @@ fn the_defaults_are_written_down() {
 }
 
 #[test]
+fn an_array_is_not_an_alert() {
+    let fields = r#" ["-1", "a name", "test=sort"]"#;
+    assert_eq!(Alert::from_json(fields), Err(AlertError::NotAnObject));
+}
+
+#[test]
 fn an_alert_of_toml_has_the_same_names() {
     let text = r#"
         id_as_string = "7"

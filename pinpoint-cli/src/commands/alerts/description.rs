@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use crate::arguments::AlertOptions;
 use crate::error::CliError;
+use crate::show::alert_list::{ALERT_DOCUMENT_VERSION, COUNTED_FIELDS};
 
 /// Reads the alert of a file: JSON, or TOML if it ends in `.toml`.
 pub(super) fn read(file: &Path) -> Result<Alert, CliError> {
@@ -21,10 +22,35 @@ pub(super) fn read(file: &Path) -> Result<Alert, CliError> {
     read.map_err(|error| CliError::Input(format!("can't read {}: {error}", file.display())))?;
     let is_toml = file.extension().is_some_and(|it| it == "toml");
     let alert = match is_toml {
-        true => Alert::from_toml(&text),
-        false => Alert::from_json(&text),
+        true => Alert::from_toml(&text).map_err(|error| error.to_string()),
+        false => printed(&text).and_then(|it| {
+            let alert = Alert::from_json(it.as_deref().unwrap_or(&text));
+            alert.map_err(|error| error.to_string())
+        }),
     };
     alert.map_err(|error| CliError::Input(format!("{}: {error}", file.display())))
+}
+
+/// The alert in the text of a document of `alerts show`, without what was counted of it; of another
+/// text, nothing.
+fn printed(text: &str) -> Result<Option<String>, String> {
+    let Ok(Value::Object(mut document)) = serde_json::from_str(text) else {
+        return Ok(None);
+    };
+    let (Some(version), Some(Value::Object(alert))) =
+        (document.remove("version"), document.get_mut("alert"))
+    else {
+        return Ok(None);
+    };
+    if version != json!(ALERT_DOCUMENT_VERSION) {
+        return Err(format!(
+            "it is a document of version {version}, and this Pinpoint reads version {ALERT_DOCUMENT_VERSION}"
+        ));
+    }
+    for name in COUNTED_FIELDS {
+        alert.remove(name);
+    }
+    Ok(Some(json!(alert).to_string()))
 }
 
 /// The alert with what the options say in place of its own; without one, a new alert.

@@ -14,7 +14,9 @@ use crate::arguments::{AlertNew, AlertUpdate, Alerts, Display, Output};
 use crate::error::CliError;
 use crate::exit_code::FOUND;
 use crate::job::clock::now;
-use crate::show::alert_list::{AlertRow, alert_document, described, listed};
+use crate::show::alert_list::{
+    ALERT_DOCUMENT_VERSION, AlertRow, alert_document, described, listed,
+};
 use crate::show::output::{outln, print_result_json, print_text};
 
 pub(crate) async fn run(command: Alerts, display: &Display) -> Result<u8, CliError> {
@@ -31,7 +33,9 @@ pub(crate) async fn run(command: Alerts, display: &Display) -> Result<u8, CliErr
             match display.output {
                 Output::Json => {
                     let alert = alert_document(&row);
-                    print_result_json(&json!({ "version": 1, "alert": alert }));
+                    print_result_json(
+                        &json!({ "version": ALERT_DOCUMENT_VERSION, "alert": alert }),
+                    );
                 }
                 Output::Text => print_text(&described(&row)),
             }
