@@ -226,7 +226,11 @@ pub(crate) fn described(
     write_regression(&mut text, regression, names);
     let _ = writeln!(
         text,
-        "    {DIM}begins among{DIM:#} {}",
+        "    {DIM}begins {}{DIM:#} {}",
+        match regression.interval.len() {
+            1 => "with",
+            _ => "among",
+        },
         names.range(regression.interval)
     );
     for group in groups_of {

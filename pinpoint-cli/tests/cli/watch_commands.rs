@@ -119,6 +119,8 @@ fn people_and_watchers_write_to_one_log() {
     world
         .pinpoint(&["regressions", "move", by_hand, "11"])
         .ends_with(0);
+    let shown = world.pinpoint(&["regressions", "show", by_hand]);
+    shown.ends_with(0).says("begins with commit 11");
     let list = document(&world, &["regressions", "list"]);
     let moved = list["groups"]
         .as_array()

@@ -72,7 +72,7 @@ pub enum AlertError {
         key: String,
     },
     /// A number outside of its range.
-    #[error("`{field}` of the alert is {value}: it must lie between {least} and {most}")]
+    #[error("`{field}` of the alert is {value}: it must {}", bounds(*value, *least, *most))]
     OutOfRange {
         /// The field.
         field: &'static str,
@@ -92,4 +92,15 @@ pub enum AlertError {
         #[source]
         reason: TemplateError,
     },
+}
+
+/// The rule that a number breaks.
+fn bounds(value: f64, least: f64, most: f64) -> String {
+    if !value.is_finite() {
+        "be a finite number".to_owned()
+    } else if most == f64::MAX {
+        format!("be {least} or more")
+    } else {
+        format!("lie between {least} and {most}")
+    }
 }

@@ -148,10 +148,6 @@ impl TryFrom<AlertFields> for Alert {
                 step: step.as_str(),
             });
         }
-        (Rule::simple(step, interesting).check()).map_err(step_error("interesting"))?;
-        if let Some(rule) = &detection_rule {
-            rule.check().map_err(step_error("detection_rule"))?;
-        }
         let in_range = |field, value: f64, least: f64, most: f64| {
             if (least..=most).contains(&value) {
                 Ok(value)
@@ -164,6 +160,11 @@ impl TryFrom<AlertFields> for Alert {
                 })
             }
         };
+        in_range("interesting", interesting, 0.0, f64::MAX)?;
+        (Rule::simple(step, interesting).check()).map_err(step_error("interesting"))?;
+        if let Some(rule) = &detection_rule {
+            rule.check().map_err(step_error("detection_rule"))?;
+        }
         in_range("radius", fields.radius as f64, 0.0, MOST_RADIUS as f64)?;
         in_range("k", fields.k as f64, 0.0, MOST_CLUSTERS as f64)?;
         in_range("rate", fields.rate, 5e-5, 1e-2)?;

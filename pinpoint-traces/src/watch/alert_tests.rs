@@ -36,6 +36,22 @@ fn the_defaults_are_written_down() {
 }
 
 #[test]
+fn a_number_out_of_its_range_says_which_ones_can_be() {
+    let told = |fields: &str| error(fields).to_string();
+    assert!(told(r#", "interesting": -1"#).ends_with("it must be 0 or more"));
+    assert!(told(r#", "least_share": -0.5"#).ends_with("it must be 0 or more"));
+    assert!(told(r#", "rate": 1"#).ends_with("it must lie between 0.00005 and 0.01"));
+    let alert = Alert::from_json(r#"{"query": "bot=a"}"#).unwrap();
+    let interesting = f64::NAN;
+    let wrong = Alert {
+        interesting,
+        ..alert
+    };
+    let error = wrong.check().unwrap_err().to_string();
+    assert!(error.ends_with("it must be a finite number"), "{error}");
+}
+
+#[test]
 fn an_array_is_not_an_alert() {
     let fields = r#" ["-1", "a name", "test=sort"]"#;
     assert_eq!(Alert::from_json(fields), Err(AlertError::NotAnObject));

@@ -63,6 +63,14 @@ pub(super) fn changed(
     options: &AlertOptions,
     more: &[(&str, Value)],
 ) -> Result<Alert, CliError> {
+    // JSON has no such numbers.
+    for (field, value) in [("interesting", options.interesting), ("rate", options.rate)] {
+        if let Some(value) = value.filter(|it| !it.is_finite()) {
+            return Err(CliError::Input(format!(
+                "`{field}` of the alert is {value}: it must be a finite number"
+            )));
+        }
+    }
     // Every key is a string: this can't fail.
     let mut fields = alert.map_or_else(|| json!({}), |it| json!(it));
     let given = [
@@ -190,6 +198,13 @@ mod tests {
             ..options("")
         };
         assert!(wrong(step).contains("interesting"));
+        for infinite in [f64::NAN, f64::INFINITY] {
+            let interesting = AlertOptions {
+                interesting: Some(infinite),
+                ..options("")
+            };
+            assert!(wrong(interesting).contains("a finite number"));
+        }
         let p = AlertOptions {
             step: Some("mannwhitneyu".into()),
             interesting: Some(1.5),
