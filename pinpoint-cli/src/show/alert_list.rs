@@ -7,7 +7,7 @@ use pinpoint_report::words::expected_alarms;
 use pinpoint_traces::watch::{AlarmCount, Alert, Algo, DAYS_COUNTED, WatchState, alarm_count};
 use serde_json::{Value, json};
 
-use super::text::{BOLD, DIM, Text, text};
+use super::text::{BOLD, DIM, Text, in_list, one_line, text};
 
 /// The version of the document of one alert.
 pub(crate) const ALERT_DOCUMENT_VERSION: u32 = 1;
@@ -48,14 +48,12 @@ pub(crate) fn alert_document(row: &AlertRow) -> Value {
     document
 }
 
-/// The name that people see.
+/// The name that people see, short enough for a list.
 pub(crate) fn title(alert: &Alert) -> String {
-    if !alert.display_name.is_empty() {
-        return alert.display_name.clone();
-    }
-    match alert.query.to_string() {
-        query if query.is_empty() => "all traces".into(),
-        query => query,
+    match (&*alert.display_name, &*alert.query.to_string()) {
+        ("", "") => "all traces".into(),
+        ("", query) => in_list(query),
+        (name, _) => in_list(name),
     }
 }
 
@@ -99,7 +97,7 @@ pub(crate) fn described(row: &AlertRow) -> Text {
     for (name, value) in fields {
         let value = match value {
             Value::String(value) if value.is_empty() => continue,
-            Value::String(value) => value,
+            Value::String(value) => one_line(&value),
             value => value.to_string(),
         };
         let _ = writeln!(text, "{DIM}{name:<width$}{DIM:#}  {value}");
@@ -151,6 +149,13 @@ mod tests {
         .map(|text| AlertRow::of(alert(text), &WatchState::default(), 0))
         .collect();
         insta::assert_snapshot!(without_styles(&listed(&rows)));
+        let long = json!({ "query": "", "display_name": "a\nb\tc".repeat(1000) });
+        let long = AlertRow::of(alert(&long.to_string()), &WatchState::default(), 0);
+        let shown = without_styles(&described(&long));
+        assert_eq!(shown.lines().filter(|it| it.contains("a b c")).count(), 1);
+        let shown = without_styles(&listed(&[long]));
+        assert_eq!(shown.lines().count(), 3, "{shown}");
+        assert!(shown.len() < 400, "{shown}");
         let shown = without_styles(&described(&rows[0]));
         assert!(shown.contains("display_name"), "{shown}");
         assert_eq!(alert_document(&rows[1])["alarms_by_chance"], Value::Null);

@@ -7,7 +7,7 @@ use pinpoint_traces::Shape;
 use pinpoint_traces::watch::{Event, Group, Regression, Standing, Triage, WatchState};
 use serde_json::{Value, json};
 
-use super::text::{BOLD, DIM, ERROR, FOUND, GOOD, Text};
+use super::text::{BOLD, DIM, ERROR, FOUND, GOOD, Text, in_list, one_line};
 use crate::commands::traces::commit_names::CommitNames;
 
 /// A group with its members, as they are shown.
@@ -80,10 +80,10 @@ pub(crate) fn groups(rows: &[GroupRow<'_>], names: &CommitNames) -> Text {
             names.range(group.range),
         );
         if let Some(done) = done(group) {
-            let _ = writeln!(text, "  {DIM}{done}{DIM:#}");
+            let _ = writeln!(text, "  {DIM}{}{DIM:#}", in_list(&done));
         }
         for regression in &row.members {
-            write_regression(&mut text, regression, names);
+            write_regression(&mut text, regression, in_list, names);
         }
         let _ = writeln!(text);
     }
@@ -113,7 +113,7 @@ pub(crate) fn ungrouped(regressions: &[&Regression], names: &CommitNames) -> Tex
     if !regressions.is_empty() {
         let _ = writeln!(text, "{BOLD}in no group{BOLD:#}");
         for regression in regressions {
-            write_regression(&mut text, regression, names);
+            write_regression(&mut text, regression, in_list, names);
         }
         let _ = writeln!(text);
     }
@@ -133,7 +133,13 @@ fn done(group: &Group) -> Option<String> {
     })
 }
 
-fn write_regression(text: &mut Text, regression: &Regression, names: &CommitNames) {
+/// Writes a regression; `on_line` makes one line of what people said.
+fn write_regression(
+    text: &mut Text,
+    regression: &Regression,
+    on_line: fn(&str) -> String,
+    names: &CommitNames,
+) {
     let change = &regression.change;
     let (style, word) = match regression.is_improvement {
         true => (GOOD, "improvement"),
@@ -167,8 +173,9 @@ fn write_regression(text: &mut Text, regression: &Regression, names: &CommitName
     let _ = writeln!(text, "    {DIM}{}{DIM:#}", facts.join("; "));
     if !regression.message.is_empty() {
         let by = regression.triaged_by.as_ref();
-        let by = by.map_or_else(String::new, |by| format!("{by}: "));
-        let _ = writeln!(text, "    {FOUND}{by}{}{FOUND:#}", regression.message);
+        let by = by.map_or_else(String::new, |by| format!("{}: ", in_list(by)));
+        let message = on_line(&regression.message);
+        let _ = writeln!(text, "    {FOUND}{by}{message}{FOUND:#}");
     }
 }
 
@@ -223,7 +230,7 @@ pub(crate) fn described(
     names: &CommitNames,
 ) -> Text {
     let mut text = Text::default();
-    write_regression(&mut text, regression, names);
+    write_regression(&mut text, regression, one_line, names);
     let _ = writeln!(
         text,
         "    {DIM}begins {}{DIM:#} {}",
@@ -234,7 +241,7 @@ pub(crate) fn described(
         names.range(regression.interval)
     );
     for group in groups_of {
-        let done = done(group).map_or_else(String::new, |done| format!("; {done}"));
+        let done = done(group).map_or_else(String::new, |done| format!("; {}", one_line(&done)));
         let _ = writeln!(text, "    {DIM}group{DIM:#} {}{done}", group.name);
     }
     for event in events {
@@ -244,7 +251,7 @@ pub(crate) fn described(
         let _ = writeln!(
             text,
             "    {DIM}{time}{DIM:#}  {}  {}",
-            event.by,
+            in_list(&event.by),
             kind.replace('_', " ")
         );
     }

@@ -7,7 +7,7 @@
 use std::fmt::{self, Write};
 
 use anstyle::{AnsiColor, Style};
-use pinpoint_report::text::plain;
+use pinpoint_report::text::{LONGEST_NAME, plain, shortened};
 
 pub(crate) const BOLD: Style = Style::new().bold();
 pub(crate) const DIM: Style = Style::new().dimmed();
@@ -97,6 +97,16 @@ macro_rules! text {
     };
 }
 pub(crate) use text;
+
+/// A text that people or programs wrote, on one line: line breaks are spaces.
+pub(crate) fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The same, short enough for a list.
+pub(crate) fn in_list(text: &str) -> String {
+    shortened(&one_line(text), LONGEST_NAME).into_owned()
+}
 
 #[cfg(test)]
 mod tests {

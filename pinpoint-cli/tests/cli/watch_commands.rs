@@ -46,12 +46,19 @@ fn people_and_watchers_write_to_one_log() {
             "--author",
             "ada",
         ])
-        .and(&["--message", "a new compiler"])
+        .and(&[
+            "--message",
+            &format!("a new\ncompiler{}", " and more".repeat(300)),
+        ])
         .ends_with(0);
     let shown = world.pinpoint(&["regressions", "show", id]).ends_with(0);
     shown.says("ada").says("triaged").says("a new compiler");
     let listed = world.pinpoint(&["regressions", "list"]).ends_with(0);
     listed.says("no open regressions (1 ignored: --all)");
+    let listed = world
+        .pinpoint(&["regressions", "list", "--all"])
+        .ends_with(0);
+    listed.says("a new compiler").says("characters left out");
     world
         .pinpoint(&[
             "regressions",
