@@ -144,7 +144,8 @@ pub(crate) struct AlertOptions {
     /// The threshold of the statistic.
     #[arg(long, value_name = "NUMBER", allow_hyphen_values = true)]
     pub(crate) interesting: Option<f64>,
-    /// The changes that matter: UP (rises), DOWN (falls) or BOTH.
+    /// The changes that matter: UP (the value rises), DOWN (it falls) or BOTH, whether that is better
+    /// or worse.
     #[arg(long, value_name = "DIRECTION")]
     pub(crate) direction: Option<AlertDirection>,
     /// The smallest change that matters, in the unit of the trace or, with a % sign, in percent of the

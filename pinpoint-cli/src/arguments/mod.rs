@@ -160,9 +160,15 @@ Examples:
   pinpoint watch perf-data/ --command './bench --only {test}' --options \"--build 'make -j2'\"
   pinpoint watch perf-data/ --forever --notify 'mail -s regressions team@example.org'
 
+Events that the command of --notify reads (the field `event`):
+  acted_on    a group was reported, or its bisection begins
+  bisected    the bisection of a group ended: its outcome
+  went_quiet  a trace has stopped
+
 Exit codes:
   0    everything that was due is done
-  1    something could not be done: the next look tries it again
+  1    something could not be done, and the next look tries it again; or a bisection failed, which
+       `pinpoint regressions bisect` starts again
   2    the command line was wrong
   130  interrupted: the same command goes on")]
     Watch(Box<Watch>),

@@ -153,6 +153,13 @@ fn people_and_watchers_write_to_one_log() {
             .is_none(),
         "{list:#}"
     );
+    // What was taken back by mistake is added again.
+    world
+        .pinpoint(&["regressions", "take-back", id])
+        .ends_with(0);
+    let sort = trace.replace("hash", "sort");
+    let again = ["regressions", "add", &sort, &SLOW.to_string()];
+    world.pinpoint(&again).ends_with(0).says(id);
     // It survives the next values.
     watch(&world).ends_with(0);
     for (words, says) in [
